@@ -10,14 +10,17 @@ export type Inside<D extends Depth> = D extends 2 ? 1 : 0;
 /** The members of every entry. */
 export interface Meta {
   id: string;
-  /** ISO 8601 in UTC with milliseconds, like all dates. */
+  /** When the entry was first written: ISO 8601 in UTC with milliseconds, like all dates. */
   createdAt: string;
+  /** When the entry was last changed. */
   updatedAt: string;
+  /** When the entry was first published; lists begin with the newest. */
   publishedAt: string;
   /** Present only with `include=_langs`, and never inside a reference. */
   _langs?: Languages;
 }
 export interface Languages {
+  /** The language that the answer is in. */
   current: Language;
   /** The languages that are live, the main language first. */
   available: Language[];
@@ -25,6 +28,7 @@ export interface Languages {
 /** A list response. */
 export interface ListOf<E> {
   contents: E[];
+  /** How many entries match, on all pages. */
   totalCount: number;
   offset: number;
   limit: number;
@@ -39,13 +43,17 @@ export type References<E, D extends Depth> = D extends 0 ? string[] : (E | strin
 
 export interface Image {
   url: string;
+  /** Pixels. */
   width: number | null;
+  /** Pixels. */
   height: number | null;
+  /** The alternative text. */
   alt: string | null;
 }
 
 export interface File {
   url: string;
+  /** Bytes. */
   fileSize: number | null;
 }
 
@@ -56,9 +64,9 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 export interface Bakers<D extends Depth = 1> extends Meta {
   /** Name */
   name: string;
-  /** About */
+  /** About. HTML. */
   about: string | null;
-  /** Starts work at */
+  /** Starts work at. In Japan, as HH:MM. */
   starts_at: string | null;
   /** Favourite bread */
   favourite: Reference<Breads<Inside<D>>, D>;
@@ -66,37 +74,37 @@ export interface Bakers<D extends Depth = 1> extends Meta {
   portrait: Image | null;
 }
 
-/** An entry of Breads, `breads`. */
+/** An entry of Breads, `breads`. What the oven gives, sold by the piece. */
 export interface Breads<D extends Depth = 1> extends Meta {
   /** Name */
   name: string;
   /** Summary */
   summary: string | null;
-  /** Story */
+  /** Story. HTML. */
   story: string | null;
-  /** Price (yen) */
+  /** Price (yen). With tax. */
   price: number | null;
-  /** First baked */
+  /** First baked. ISO 8601 in UTC. */
   first_baked: string | null;
   /** Vegan */
   vegan: boolean | null;
   /** Kind */
   kind: "loaf" | "roll" | "sweet";
-  /** Contains */
+  /** Contains. Allergens. */
   contains: ("wheat" | "rye" | "milk" | "egg" | "nuts" | "sesame")[];
   /** Baker */
   baker: Reference<Bakers<Inside<D>>, D>;
-  /** Goes well with */
+  /** Goes well with. The best match first. */
   goes_with: References<Breads<Inside<D>>, D>;
   /** Photo */
   photo: Image | null;
 }
 
-/** An entry of Journal, `journal`. */
+/** An entry of Journal, `journal`. News, recipes, and the people of the bakery. */
 export interface Journal<D extends Depth = 1> extends Meta {
   /** Title */
   title: string;
-  /** Body */
+  /** Body. HTML. */
   body: string | null;
   /** Category */
   category: "news" | "recipe" | "people" | null;
@@ -110,13 +118,13 @@ export interface Journal<D extends Depth = 1> extends Meta {
   cover: Image | null;
 }
 
-/** The item of Shop, `shop`. */
+/** The item of Shop, `shop`. What the first page says of the shop itself. */
 export interface Shop<D extends Depth = 1> extends Meta {
   /** Title */
   title: string;
   /** Welcome */
   welcome: string | null;
-  /** Opening hours */
+  /** Opening hours. HTML. */
   hours: string | null;
   /** Seats */
   seats: number | null;
@@ -146,7 +154,7 @@ export interface Shop<D extends Depth = 1> extends Meta {
   map: Json;
 }
 
-/** An entry of Stockists, `stockists`. */
+/** An entry of Stockists, `stockists`. Shops and cafés that sell our bread. */
 export interface Stockists<D extends Depth = 1> extends Meta {
   /** Name */
   name: string;
@@ -154,7 +162,7 @@ export interface Stockists<D extends Depth = 1> extends Meta {
   address: string | null;
   /** Distance from the oven (km) */
   distance_km: number | null;
-  /** Since */
+  /** Since. ISO 8601 in UTC. */
   since: string | null;
   /** Has seats */
   has_seats: boolean | null;
@@ -164,27 +172,41 @@ export interface Stockists<D extends Depth = 1> extends Meta {
 
 /** The parameters of a request for a single entry, or for the item of an object API. */
 export interface EntryQuery<F extends string, L extends Language = Language> {
+  /** How many levels of references are expanded: with 0, references are IDs. Default 1. */
   depth?: Depth;
+  /** The fields to return; `id` always comes. Default: all. `createdAt`, `updatedAt` and `publishedAt` then come only when named. */
   fields?: readonly F[];
+  /** The language to return. Default: the main language. */
   lang?: L;
+  /** Return the main language where there is no version in `lang`. */
   lang_fallback?: boolean;
+  /** `_langs` adds to each entry the language it is in, and those in which it is live. */
   include?: "_langs";
+  /** The draft key of unpublished changes. */
   draftKey?: string;
 }
-/** The parameters of a request for a list. With `and`, all conditions must hold; with `or`, at least one. */
+/** The parameters of a request for a list. */
 export interface ListQuery<F extends string, O extends string, C, L extends Language = Language>
   extends Omit<EntryQuery<F, L>, "draftKey"> {
+  /** How many entries to return at most, from 1 to 100. Default 10. */
   limit?: number;
+  /** How many matching entries to skip. Default 0. */
   offset?: number;
+  /** Up to three sort keys, the most important first; `-` before a key sorts from high to low. Default: the newest first. */
   orders?: readonly (O | `-${O}`)[];
-  filters?: { and: readonly C[] } | { or: readonly C[] };
+  /** Which entries to return. */
+  filters?: Filters<C>;
+  /** Text that one of the entry's text fields must contain; case does not matter. At most 100 characters. */
   q?: string;
 }
+/**
+ * One condition, such as `["price", "less_than", 300]`, or up to ten: all of them must hold with
+ * `{ and: [...] }`, at least one with `{ or: [...] }`.
+ */
+export type Filters<C> = C | { and: readonly C[]; or?: never } | { or: readonly C[]; and?: never };
 
-type Condition = readonly [field: string, operator: string, value?: string | number | boolean];
+type Condition = readonly [field: string, operator: string, value?: string | number | boolean | Date];
 interface AnyQuery extends EntryQuery<string>, Omit<ListQuery<string, string, Condition>, keyof EntryQuery<string>> {}
-
-type Filters = NonNullable<AnyQuery["filters"]>;
 
 /** Returns the query string for a URL, without the `?`. */
 export function search(query: AnyQuery): string {
@@ -192,76 +214,103 @@ export function search(query: AnyQuery): string {
   for (const [name, value] of Object.entries(query) as [keyof AnyQuery, AnyQuery[keyof AnyQuery]][]) {
     if (value === undefined) continue;
     const filters = name === "filters";
-    parts.push(`${name}=${filters ? joined(value as Filters) : [value].flat().map(encoded).join(",")}`);
+    parts.push(`${name}=${filters ? joined(value as Filters<Condition>) : [value].flat().map(encoded).join(",")}`);
   }
   return parts.join("&");
 }
 
 function encoded(value: unknown): string {
-  return encodeURIComponent(String(value));
+  return encodeURIComponent(value instanceof Date ? value.toISOString() : String(value));
 }
 
-function joined(filters: Filters): string {
-  const [joiner, conditions] = "and" in filters ? ["[and]", filters.and] as const : ["[or]", filters.or] as const;
-  // Only values are encoded, not brackets, so that a value can contain anything.
-  return conditions
-    .map(([field, operator, value]) => `${field}[${operator}]${value === undefined ? "" : encoded(value)}`)
-    .join(joiner);
+function joined(filters: Filters<Condition>): string {
+  if (!("and" in filters || "or" in filters)) return written(filters);
+  return filters.and ? filters.and.map(written).join("[and]") : filters.or.map(written).join("[or]");
 }
 
+function written([field, operator, value]: Condition): string {
+  // Only the value is encoded, not brackets, so that it can contain anything.
+  return `${field}[${operator}]${value === undefined ? "" : encoded(value)}`;
+}
+
+/** What `fields` may name for Bakers. */
 export type BakersField = "createdAt" | "updatedAt" | "publishedAt" | "name" | "about" | "starts_at" | "favourite" | "portrait";
+/** The sort keys of Bakers. */
 export type BakersOrder = "createdAt" | "updatedAt" | "publishedAt" | "views" | "name" | "starts_at";
+/** A condition on Bakers: a field, an operator that it takes, and a value that it can have. */
 export type BakersCondition =
   | readonly [field: "id" | "favourite", operator: "equals" | "not_equals", value: string]
-  | readonly [field: "createdAt" | "updatedAt" | "publishedAt", operator: "greater_than" | "less_than", value: string]
+  | readonly [field: "createdAt" | "updatedAt" | "publishedAt", operator: "greater_than" | "less_than", value: string | Date]
   | readonly [field: "name" | "starts_at", operator: "equals" | "not_equals" | "contains" | "not_contains", value: string]
   | readonly [field: "about", operator: "contains" | "not_contains", value: string]
   | readonly [field: "id" | "createdAt" | "updatedAt" | "publishedAt" | "name" | "about" | "starts_at" | "favourite" | "portrait", operator: "exists" | "not_exists"]
   ;
+/** The parameters of a request for a list of Bakers. */
 export type BakersQuery = ListQuery<BakersField, BakersOrder, BakersCondition>;
+/** The parameters of a request for one entry of Bakers. */
 export type BakersEntryQuery = EntryQuery<BakersField>;
 
+/** What `fields` may name for Breads. */
 export type BreadsField = "createdAt" | "updatedAt" | "publishedAt" | "name" | "summary" | "story" | "price" | "first_baked" | "vegan" | "kind" | "contains" | "baker" | "goes_with" | "photo";
+/** The sort keys of Breads. */
 export type BreadsOrder = "createdAt" | "updatedAt" | "publishedAt" | "views" | "name" | "price" | "first_baked" | "vegan";
+/** A condition on Breads: a field, an operator that it takes, and a value that it can have. */
 export type BreadsCondition =
-  | readonly [field: "id" | "kind" | "baker", operator: "equals" | "not_equals", value: string]
-  | readonly [field: "createdAt" | "updatedAt" | "publishedAt" | "first_baked", operator: "greater_than" | "less_than", value: string]
+  | readonly [field: "id" | "baker", operator: "equals" | "not_equals", value: string]
+  | readonly [field: "createdAt" | "updatedAt" | "publishedAt" | "first_baked", operator: "greater_than" | "less_than", value: string | Date]
   | readonly [field: "name" | "summary", operator: "equals" | "not_equals" | "contains" | "not_contains", value: string]
-  | readonly [field: "story" | "contains" | "goes_with", operator: "contains" | "not_contains", value: string]
+  | readonly [field: "story" | "goes_with", operator: "contains" | "not_contains", value: string]
   | readonly [field: "price", operator: "equals" | "not_equals" | "greater_than" | "less_than", value: number]
   | readonly [field: "vegan", operator: "equals" | "not_equals", value: boolean]
+  | readonly [field: "kind", operator: "equals" | "not_equals", value: "loaf" | "roll" | "sweet"]
+  | readonly [field: "contains", operator: "contains" | "not_contains", value: "wheat" | "rye" | "milk" | "egg" | "nuts" | "sesame"]
   | readonly [field: "id" | "createdAt" | "updatedAt" | "publishedAt" | "name" | "summary" | "story" | "price" | "first_baked" | "vegan" | "kind" | "contains" | "baker" | "goes_with" | "photo", operator: "exists" | "not_exists"]
   ;
+/** The parameters of a request for a list of Breads. */
 export type BreadsQuery = ListQuery<BreadsField, BreadsOrder, BreadsCondition>;
+/** The parameters of a request for one entry of Breads. */
 export type BreadsEntryQuery = EntryQuery<BreadsField>;
 
+/** What `fields` may name for Journal. */
 export type JournalField = "createdAt" | "updatedAt" | "publishedAt" | "title" | "body" | "category" | "tags" | "author" | "breads" | "cover";
+/** The sort keys of Journal. */
 export type JournalOrder = "createdAt" | "updatedAt" | "publishedAt" | "views" | "title";
+/** A condition on Journal: a field, an operator that it takes, and a value that it can have. */
 export type JournalCondition =
-  | readonly [field: "id" | "category" | "author", operator: "equals" | "not_equals", value: string]
-  | readonly [field: "createdAt" | "updatedAt" | "publishedAt", operator: "greater_than" | "less_than", value: string]
+  | readonly [field: "id" | "author", operator: "equals" | "not_equals", value: string]
+  | readonly [field: "createdAt" | "updatedAt" | "publishedAt", operator: "greater_than" | "less_than", value: string | Date]
   | readonly [field: "title", operator: "equals" | "not_equals" | "contains" | "not_contains", value: string]
   | readonly [field: "body" | "tags" | "breads", operator: "contains" | "not_contains", value: string]
+  | readonly [field: "category", operator: "equals" | "not_equals", value: "news" | "recipe" | "people"]
   | readonly [field: "id" | "createdAt" | "updatedAt" | "publishedAt" | "title" | "body" | "category" | "tags" | "author" | "breads" | "cover", operator: "exists" | "not_exists"]
   ;
+/** The parameters of a request for a list of Journal. */
 export type JournalQuery = ListQuery<JournalField, JournalOrder, JournalCondition>;
+/** The parameters of a request for one entry of Journal. */
 export type JournalEntryQuery = EntryQuery<JournalField>;
 
+/** What `fields` may name for Shop. */
 export type ShopField = "createdAt" | "updatedAt" | "publishedAt" | "title" | "welcome" | "hours" | "seats" | "todays_bread" | "shopfront" | "gallery" | "price_list" | "address" | "rests" | "map";
+/** The parameters of a request for Shop. */
 export type ShopQuery = EntryQuery<ShopField>;
 
+/** What `fields` may name for Stockists. */
 export type StockistsField = "createdAt" | "updatedAt" | "publishedAt" | "name" | "address" | "distance_km" | "since" | "has_seats" | "breads";
+/** The sort keys of Stockists. */
 export type StockistsOrder = "createdAt" | "updatedAt" | "publishedAt" | "views" | "name" | "distance_km" | "since" | "has_seats";
+/** A condition on Stockists: a field, an operator that it takes, and a value that it can have. */
 export type StockistsCondition =
   | readonly [field: "id", operator: "equals" | "not_equals", value: string]
-  | readonly [field: "createdAt" | "updatedAt" | "publishedAt" | "since", operator: "greater_than" | "less_than", value: string]
+  | readonly [field: "createdAt" | "updatedAt" | "publishedAt" | "since", operator: "greater_than" | "less_than", value: string | Date]
   | readonly [field: "name" | "address", operator: "equals" | "not_equals" | "contains" | "not_contains", value: string]
   | readonly [field: "distance_km", operator: "equals" | "not_equals" | "greater_than" | "less_than", value: number]
   | readonly [field: "has_seats", operator: "equals" | "not_equals", value: boolean]
   | readonly [field: "breads", operator: "contains" | "not_contains", value: string]
   | readonly [field: "id" | "createdAt" | "updatedAt" | "publishedAt" | "name" | "address" | "distance_km" | "since" | "has_seats" | "breads", operator: "exists" | "not_exists"]
   ;
+/** The parameters of a request for a list of Stockists. */
 export type StockistsQuery = ListQuery<StockistsField, StockistsOrder, StockistsCondition, "en">;
+/** The parameters of a request for one entry of Stockists. */
 export type StockistsEntryQuery = EntryQuery<StockistsField, "en">;
 
 /** Entries of list APIs, by endpoint. */
@@ -287,10 +336,120 @@ export interface Queries {
 }
 
 const workspace = "komugi";
+/** The beginning of the server's own addresses of files. */
+const files = "/assets/komugi/";
+/** Whether addresses of pictures take a size. */
+const makesSizes: boolean = true;
+/** Where addresses of files stand in entries, by endpoint. */
+const places: { [endpoint: string]: Places } = {
+  "bakers": {"about": "html", "favourite": {"entry": "breads"}, "portrait": "file"},
+  "breads": {"story": "html", "baker": {"entry": "bakers"}, "goes_with": {"entry": "breads"}, "photo": "file"},
+  "journal": {"body": "html", "author": {"entry": "bakers"}, "breads": {"entry": "breads"}, "cover": "file"},
+  "shop": {"hours": "html", "todays_bread": {"entry": "breads"}, "shopfront": "file", "gallery": "file", "price_list": "file"},
+  "stockists": {"breads": {"entry": "breads"}},
+};
 
 interface ListsAt { 0: Lists<0>; 1: Lists<1>; 2: Lists<2> }
 
 interface ObjectsAt { 0: Objects<0>; 1: Objects<1>; 2: Objects<2> }
+
+/** How `image` changes a picture. Without any of these, the file itself is returned. */
+export interface ImageOptions {
+  /** The width in pixels. The server rounds it up to its next step, and never enlarges a picture. */
+  w?: number;
+  /** The height in pixels, rounded up like `w`. */
+  h?: number;
+  /** `max`, the default, and `clip` keep all of the picture within `w` and `h`; `crop` fills both and cuts off the rest. */
+  fit?: "max" | "crop" | "clip";
+  /** The file format. */
+  fm?: "webp" | "avif" | "jpg" | "png";
+  /** The quality, from 1 to 100. The server rounds it to 50, 75 or 90. */
+  q?: number;
+  /** `format` lets the server choose the smallest format that the browser takes. */
+  auto?: "format";
+}
+/** The widths that the server makes of pictures; it rounds others up. */
+export const pictureWidths: readonly number[] =
+  [16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840];
+
+/**
+ * Returns the address of a picture in the size and format asked for. Pictures of other servers, vector graphics and
+ * GIF files are returned as they are.
+ */
+export function image(picture: { url: string }, options: ImageOptions = {}): string {
+  const given = (["w", "h", "fit", "fm", "q", "auto"] as const).filter((name) => options[name] !== undefined);
+  if (given.length === 0 || !hasSizes(picture.url)) return picture.url;
+  const [address = "", hash = ""] = picture.url.split(/(?=#)/);
+  const query = given.map((name) => `${name}=${encodeURIComponent(String(options[name]))}`).join("&");
+  return `${address}${address.includes("?") ? "&" : "?"}${query}${hash}`;
+}
+
+/**
+ * Returns the `srcset` of a picture, from which a browser takes the width that fits; use it with `sizes`. Nothing wider
+ * than the picture is offered. Returns an empty string for pictures without other sizes, and those of unknown width.
+ */
+export function srcset(
+  picture: { url: string; width?: number | null },
+  widths: readonly number[] = [384, 640, 828, 1200, 1920, 3840],
+  options: Pick<ImageOptions, "fm" | "q" | "auto"> = {},
+): string {
+  const { url, width } = picture;
+  if (!width || !hasSizes(url)) return "";
+  const steps = widths.map((wanted) => pictureWidths.find((step) => step >= wanted) ?? 3840);
+  // A step that is wider than the picture stands for the picture's own width; one such is enough.
+  const offered = new Map<number, number>();
+  for (const step of steps.sort((one, other) => one - other)) {
+    const real = Math.min(step, width);
+    if (!offered.has(real)) offered.set(real, step);
+  }
+  return [...offered].map(([real, w]) => `${image({ url }, { w, ...options })} ${real}w`).join(", ");
+}
+
+/** Returns whether the server makes other sizes of a picture: one of its own, whose name holds a digest. */
+function hasSizes(url: string): boolean {
+  return makesSizes && /[./][0-9a-f]{32}\.(?:jpe?g|png|webp|avif)(?:[?#]|$)/.test(url);
+}
+
+/** What a value holds, where addresses of the server's files can be in it; `by` has the kinds of groups, by their IDs. */
+type Holding = "file" | "html" | { entry: string | null } | { by: { [kind: string]: Places } };
+type Places = { [field: string]: Holding };
+
+/** Makes the addresses of the server's files in an entry of an API absolute, those in rich text too. */
+function absolute(entry: unknown, places: Places | undefined, server: string): void {
+  if (places === undefined || typeof entry !== "object" || entry === null) return;
+  const members = entry as { [name: string]: unknown };
+  for (const [field, holding] of Object.entries(places)) {
+    const value = members[field];
+    if (Array.isArray(value)) value.forEach((one) => absoluteIn(one, holding, server));
+    else if (typeof value === "string" && holding === "html") members[field] = absoluteHtml(value, server);
+    else absoluteIn(value, holding, server);
+  }
+}
+
+function absoluteIn(value: unknown, holding: Holding, server: string): void {
+  if (typeof value !== "object" || value === null || holding === "html") return;
+  const members = value as { url?: unknown; _api?: unknown; fieldId?: unknown };
+  if (holding === "file") {
+    if (typeof members.url === "string" && members.url.startsWith(files)) members.url = server + members.url;
+  } else if ("by" in holding) {
+    absolute(value, holding.by[String(members.fieldId ?? "")], server);
+  } else {
+    absolute(value, places[holding.entry ?? String(members._api)], server);
+  }
+}
+
+/** Returns rich text, in which every `<` begins a tag and values of attributes are in double quotes, with absolute addresses. */
+function absoluteHtml(html: string, server: string): string {
+  if (!html.includes(files)) return html;
+  const base = server.replace(/&/g, "&amp;");
+  return html.replace(/<[a-z](?:[^">]|"[^"]*")*>/gi, (tag) =>
+    tag.replace(/ (src|href|poster|srcset)="([^"]*)"/g, (whole: string, name: string, value: string) => {
+      const addresses = name === "srcset" ? value.split(/,\s+/) : [value];
+      if (!addresses.some((one) => one.startsWith(files))) return whole;
+      return ` ${name}="${addresses.map((one) => (one.startsWith(files) ? base + one : one)).join(", ")}"`;
+    }),
+  );
+}
 
 /** A failed request. `message` comes from the server; `status` is the HTTP status, or 0 if there was no answer. */
 export class ContentError extends Error {
@@ -323,11 +482,11 @@ export class SnapshotGone extends ContentError {
 export class TooManyRequests extends ContentError {
   override name = "TooManyRequests";
 }
-/** 503: the server is busy or starting, and the wait would be longer than `patience`. */
+/** 503: the server is busy or starting, and was so for as long as `patience`. */
 export class Unavailable extends ContentError {
   override name = "Unavailable";
 }
-/** There was no answer: the server cannot be reached, or the connection broke. `cause` has the reason. */
+/** There was no answer: the server cannot be reached, the connection broke, or `timeout` was over. `cause` has the reason. */
 export class Unreachable extends ContentError {
   override name = "Unreachable";
 }
@@ -337,18 +496,36 @@ const errorKinds: { [status: number]: typeof ContentError } = {
 
 /** The settings of a client. */
 export interface ClientSettings {
-  /** The address of the server, such as `https://cms.example.com`. */
+  /** The address of the server, such as `https://cms.example.com`, or of the workspace, such as `https://cms.example.com/v1/my-site`. */
   url: string;
   /** An API key. One that is sent to browsers is public. */
   key: string;
-  /** How many seconds one call may wait in all when the server answers 429 or 503. Default 120. */
+  /** How many seconds each try may take until the answer is there. Default 10; with 0, there is no limit. */
+  timeout?: number;
+  /**
+   * For how many seconds after a call began it is tried again when the server answers 429, 500, 502, 503 or 504, or not
+   * at all. Default 10, and 120 for `all`, `entries` and pinned clients.
+   */
   patience?: number;
+  /** Called before each wait. Default: a line in the console, at most once a second. */
+  onWait?: (wait: Wait) => void;
+  /** Refuse what the server would otherwise ignore, such as unknown options. Default: where `NODE_ENV` is set, and not to `production`. */
+  strict?: boolean;
   /** How many answers the client stores, so that the server need not send unchanged ones again. Default 100. */
   keep?: number;
   /** Passed to every `fetch`, such as `{ next: { revalidate: 60 } }`; the `init` of a call takes precedence. */
   init?: RequestInit;
   /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
+}
+/** Why a call waits before it is tried again. */
+export interface Wait {
+  seconds: number;
+  /** The message of the server, or why there was no answer. */
+  reason: string;
+  /** The HTTP status, or 0 if there was no answer. */
+  status: number;
+  url: string;
 }
 /** Facts about an answer, from its headers. */
 export interface AnswerFacts {
@@ -371,50 +548,93 @@ interface KeptAnswer {
   text: string;
 }
 
-/** Sends requests under `/v1`, waits and retries on 429 and 503, and stores answers with their ETags. */
+/** Sends requests under `/v1`, tries again where that may help, and stores answers with their ETags. */
 class Transport {
   readonly #settings: ClientSettings;
+  /** The address of the server without a `/` at its end. */
+  readonly #server: string;
+  readonly #always: { [name: string]: string };
   readonly #kept = new Map<string, KeptAnswer>();
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
+    this.#server = serverOf(settings.url);
+    const key = String(settings.key).trim();
+    // The message of `fetch` would hold the key.
+    if (/[^!-~]/.test(key)) throw new Error("key: expected an API key such as pq_…, got a text with other characters.");
+    this.#always = { "X-API-KEY": key, ...((settings.strict ?? isDeveloping()) && { Prefer: "handling=strict" }) };
+  }
+
+  /** Returns the address of a path of the workspace. */
+  address(path: string): string {
+    return `${this.#server}/v1/${encodeURIComponent(workspace)}/${path}`;
   }
 
   /** Returns the JSON at a path of the workspace. Throws `ContentError`. */
-  async get<T extends object>(path: string, extra: { [name: string]: string }, init?: RequestInit): Promise<T> {
-    const { url: server, key, patience = 120, fetch: ask = fetch, init: always } = this.#settings;
-    const url = `${server.replace(/\/+$/, "")}/v1/${encodeURIComponent(workspace)}/${path}`;
+  async get<T extends object>(path: string, extra: { [name: string]: string }, init?: RequestInit, isLong = false): Promise<T> {
+    const { patience = isLong ? 120 : 10, init: always } = this.#settings;
+    const url = this.address(path);
     const headers = new Headers(always?.headers);
     new Headers(init?.headers).forEach((value, name) => headers.set(name, value));
-    Object.entries({ "X-API-KEY": key, ...extra }).forEach(([name, value]) => headers.set(name, value));
+    Object.entries({ ...this.#always, ...extra }).forEach(([name, value]) => headers.set(name, value));
     const place = JSON.stringify([url, extra]);
     const kept = this.#kept.get(place);
     if (kept !== undefined) headers.set("If-None-Match", kept.etag);
     const request = { ...always, ...init, headers };
     const giveUp = Date.now() + 1000 * patience;
-    for (;;) {
-      const { answer, text } = await received(ask, url, request);
-      if (kept !== undefined && answer.status === 304) return this.#known(place, kept, answer);
-      if (answer.ok) return this.#known(place, { etag: answer.headers.get("ETag") ?? "", text }, answer);
-      const wait = answer.status === 429 || answer.status === 503 ? secondsToWait(answer.headers) : Infinity;
-      if (Date.now() + 1000 * wait > giveUp) {
-        throw new (errorKinds[answer.status] ?? ContentError)(messageOf(text, answer), answer.status, url);
+    for (let tries = 0; ; tries++) {
+      const found = await this.#received(url, request);
+      if (!(found instanceof Unreachable)) {
+        const { answer, text } = found;
+        if (kept !== undefined && answer.status === 304) return this.#known(place, kept, path, answer);
+        if (answer.ok) return this.#known(place, { etag: answer.headers.get("ETag") ?? "", text }, path, answer);
       }
+      const failure = found instanceof Unreachable ? found : failureOf(found.answer, found.text, url);
+      const wait = secondsToWait(failure.status, found instanceof Unreachable ? undefined : found.answer.headers, tries);
+      if (Date.now() + 1000 * wait > giveUp) throw failure;
+      (this.#settings.onWait ?? sayWait)({ seconds: wait, reason: failure.message, status: failure.status, url: failure.url });
       await pause(wait, request.signal ?? undefined);
     }
   }
 
+  /** Sends one request. Returns the whole answer, or the error that there was none in time. */
+  async #received(url: string, request: RequestInit): Promise<{ answer: Response; text: string } | Unreachable> {
+    const { timeout = 10, fetch: ask = fetch } = this.#settings;
+    const own = timeout > 0 ? new AbortController() : undefined;
+    const stop = () => own?.abort(request.signal?.reason);
+    const timer = own && setTimeout(() => own.abort(), 1000 * timeout);
+    request.signal?.addEventListener("abort", stop, { once: true });
+    try {
+      if (request.signal?.aborted) stop();
+      const answer = await ask(url, own ? { ...request, signal: own.signal } : request);
+      return { answer, text: await answer.text() };
+    } catch (error) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      const what = own?.signal.aborted ? ` within ${timeout} s` : "";
+      return new Unreachable(`No answer from ${shown(url)}${what || `: ${String(reason)}`}`, 0, shown(url), error);
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener("abort", stop);
+    }
+  }
+
   /** Stores an answer as the newest, and parses it: each caller gets an object of its own. */
-  #known<T extends object>(place: string, answer: KeptAnswer, { headers, url }: Response): T {
+  #known<T extends object>(place: string, kept: KeptAnswer, path: string, { headers, url }: Response): T {
     const { keep = 100 } = this.#settings;
     this.#kept.delete(place);
-    if (answer.etag !== "" && keep > 0) this.#kept.set(place, answer);
+    if (kept.etag !== "" && keep > 0) this.#kept.set(place, kept);
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= keep) break;
       this.#kept.delete(oldest);
     }
-    const [version, instant, next] = ["X-Snapshot", "X-Snapshot-At", "X-Next-Change"].map((name) => headers.get(name));
-    const value = parsed(answer.text, url) as T;
+    const [version, instant, next, ignored] =
+      ["X-Snapshot", "X-Snapshot-At", "X-Next-Change", "X-Ignored-Parameters"].map((name) => headers.get(name));
+    if (ignored) sayIgnored(ignored, path);
+    const value = parsed(kept.text, shown(url)) as T;
+    const [api = ""] = path.split(/[/?]/);
+    const entries = "contents" in value && Array.isArray(value.contents) ? value.contents : [value];
+    entries.forEach((entry) => absolute(entry, places[api], this.#server));
     factsOfAnswers.set(value, {
       snapshot: version && instant ? `${version}@${instant}` : undefined,
       nextChange: next ? new Date(next) : undefined,
@@ -424,15 +644,56 @@ class Transport {
   }
 }
 
-async function received(ask: typeof fetch, url: string, request: RequestInit) {
+/** Returns the address of the server, whether `url` is that or the workspace's. */
+function serverOf(url: string): string {
+  let found: URL;
   try {
-    const answer = await ask(url, request);
-    return { answer, text: await answer.text() };
-  } catch (error) {
-    if (request.signal?.aborted) throw error;
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    throw new Unreachable(`No answer from ${url}: ${String(reason)}`, 0, url, error);
+    found = new URL(url);
+  } catch {
+    throw new Error(`url: expected an address such as https://cms.example.com, got ${JSON.stringify(url)}.`);
   }
+  if (found.username || found.password) throw new Error("url: expected an address without a user name and a password.");
+  const [, prefix = "", named] = /^(.*?)(?:\/v1(?:\/([^/]+))?)?\/*$/.exec(found.pathname) ?? [];
+  if (named !== undefined && decodeURIComponent(named) !== workspace) {
+    throw new Error(`url: it is the address of the workspace "${named}", and this client reads "${workspace}".`);
+  }
+  return found.origin + prefix.replace(/\/+$/, "");
+}
+
+// Bundlers and Node have it; other runtimes need not.
+declare const process: { env?: { NODE_ENV?: string } } | undefined;
+
+function isDeveloping(): boolean {
+  try {
+    const mode = typeof process === "undefined" ? undefined : process.env?.NODE_ENV;
+    return !!mode && mode !== "production";
+  } catch {
+    return false; // Deno refuses to tell without a permission.
+  }
+}
+
+let lastSaid = 0;
+function sayWait({ seconds, reason, url }: Wait): void {
+  if (Date.now() - lastSaid < 1000) return;
+  lastSaid = Date.now();
+  console.warn(`Waiting ${seconds.toFixed(1)} s before asking for ${url} again: ${reason}`);
+}
+
+const saidIgnored = new Set<string>();
+function sayIgnored(names: string, path: string): void {
+  const place = `${path.split("?")[0]} ${names}`;
+  if (saidIgnored.has(place) || saidIgnored.size >= 100) return;
+  saidIgnored.add(place);
+  console.warn(`The server ignored parameters of ${shown(path)}: ${names}`);
+}
+
+/** Returns an address without a draft key. */
+function shown(url: string): string {
+  return url.replace(/([?&]draftKey=)[^&#]*/g, "$1***");
+}
+
+function failureOf(answer: Response, text: string, url: string): ContentError {
+  return new (errorKinds[answer.status] ?? ContentError)(messageOf(text, answer), answer.status, shown(url));
 }
 
 /** Parses the body of an answer with the status 200, which may still come from a proxy. */
@@ -457,11 +718,15 @@ function messageOf(text: string, answer: Response): string {
   return `HTTP ${answer.status} ${answer.statusText}`.trim();
 }
 
-/** Returns the seconds in `Retry-After`, which may be a date; without that header, those in `RateLimit`. */
-function secondsToWait(headers: Headers): number {
-  const told = headers.get("Retry-After") ?? /;\s*t=(\d+)/.exec(headers.get("RateLimit") ?? "")?.[1] ?? "1";
+/** Returns how many seconds to wait before the next try; infinity where another try cannot help. */
+function secondsToWait(status: number, headers: Headers | undefined, tries: number): number {
+  if (![0, 429, 500, 502, 503, 504].includes(status)) return Infinity;
+  // Clients that failed together do not come back together.
+  const growing = Math.min(0.5 * 2 ** tries, 15) * (0.75 + Math.random() / 2);
+  const told = headers?.get("Retry-After") ?? (status === 429 ? /;\s*t=(\d+)/.exec(headers?.get("RateLimit") ?? "")?.[1] : undefined);
+  if (told == null) return growing;
   const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? 1 : Math.max(seconds, 0.1);
+  return Number.isNaN(seconds) ? growing : Math.max(seconds, growing);
 }
 
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -515,7 +780,8 @@ export interface SchemaField {
 
 /**
  * Reads the workspace. Every call returns what the server answered, typed by the API, the fields and the depth that
- * were asked for, and throws a `ContentError` of the kind that fits. The last argument is given to `fetch`.
+ * were asked for, and throws a `ContentError` of the kind that fits. Addresses of the server's files are absolute. The
+ * last argument is given to `fetch`.
  */
 export class Client {
   #transport: Transport;
@@ -542,10 +808,9 @@ export class Client {
   ): AsyncGenerator<Found<ListsAt[D][E], F>, void, undefined> {
     let reader: Client = this;
     for (let offset = 0, total = 1; offset < total; ) {
-      const page: ListOf<Found<ListsAt[D][E], F>> = await reader.#get(api, { ...query, limit: 100, offset }, init);
+      const page: ListOf<Found<ListsAt[D][E], F>> = await reader.#get(api, { ...query, limit: 100, offset }, init, {}, true);
       yield* page.contents;
-      const { snapshot } = factsOf(page);
-      if (reader.snapshot === undefined && snapshot !== undefined) reader = this.at(snapshot);
+      reader = reader.#stayingAt(page);
       total = page.contents.length > 0 ? page.totalCount : 0;
       offset += page.contents.length;
     }
@@ -556,6 +821,27 @@ export class Client {
     api: E, id: string, query: EntryAsked<E, F, D> = {}, init?: RequestInit,
   ): Promise<Found<ListsAt[D][E], F>> {
     return this.#get(`${api}/${encodeURIComponent(id)}`, query, init);
+  }
+
+  /**
+   * Returns those entries of a list API that are live, in the order of their IDs; ten take one request. All come from
+   * one snapshot version and instant.
+   */
+  async entries<E extends ListName, const F extends FieldOf<E> = never, D extends Depth = 1>(
+    api: E, ids: Iterable<string>, query: EntryAsked<E, F, D> = {}, init?: RequestInit,
+  ): Promise<Found<ListsAt[D][E], F>[]> {
+    // No entry has an ID of another form, and a longer one would not fit into the request.
+    const wanted = [...new Set(ids)].filter((id) => /^[A-Za-z0-9_-]{1,64}$/.test(id));
+    const found = new Map<string, Found<ListsAt[D][E], F>>();
+    let reader: Client = this;
+    for (let first = 0; first < wanted.length; first += 10) {
+      const filters = { or: wanted.slice(first, first + 10).map((id) => ["id", "equals", id] as const) };
+      const asked = { ...query, filters, limit: 10 };
+      const page: ListOf<Found<ListsAt[D][E], F> & { id: string }> = await reader.#get(api, asked, init, {}, true);
+      for (const one of page.contents) found.set(one.id, one);
+      reader = reader.#stayingAt(page);
+    }
+    return wanted.flatMap((id) => found.get(id) ?? []);
   }
 
   /** Returns the item of an object API. Throws `NotFound` if it is not live. */
@@ -592,8 +878,8 @@ export class Client {
   /** Returns a client whose calls all return what is live now, even if something is published in the meantime. */
   async pin(init?: RequestInit): Promise<Client> {
     const { snapshot } = factsOf(await this.schema(init));
-    if (snapshot === undefined) throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#settings.url);
-    return this.at(snapshot);
+    if (snapshot !== undefined) return this.at(snapshot);
+    throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#transport.address("_schema"));
   }
 
   /** Returns a client pinned to a snapshot version and instant, as `factsOf(answer).snapshot` gives them. */
@@ -603,9 +889,17 @@ export class Client {
     return pinned;
   }
 
-  #get<T extends object>(path: string, query: object, init: RequestInit | undefined, headers: { [name: string]: string } = {}): Promise<T> {
+  /** Returns this client if it is pinned; otherwise one that is pinned to what an answer is from. */
+  #stayingAt(answer: object): Client {
+    const { snapshot } = factsOf(answer);
+    return this.snapshot === undefined && snapshot !== undefined ? this.at(snapshot) : this;
+  }
+
+  #get<T extends object>(
+    path: string, query: object, init: RequestInit | undefined, headers: { [name: string]: string } = {}, isLong = false,
+  ): Promise<T> {
     const text = search(query as Parameters<typeof search>[0]);
     if (this.snapshot !== undefined) headers = { ...headers, "X-Snapshot": this.snapshot };
-    return this.#transport.get(text ? `${path}?${text}` : path, headers, init);
+    return this.#transport.get(text ? `${path}?${text}` : path, headers, init, isLong || this.snapshot !== undefined);
   }
 }
