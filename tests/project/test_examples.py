@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 from collections.abc import Iterator
@@ -13,8 +14,16 @@ import pytest
 from engine.typed.clients import typescript_client
 from tests.engine.typed import clients
 from tests.project.examples.projects import EXAMPLES
+from tests.project.test_docs import blocks, check_links
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
 from tests.sites.example_server import ExampleServer, example_server
+
+CLIENTS = {
+    "astro": "src/content.ts",
+    "nextjs": "lib/content.ts",
+    "nuxt": "utils/content.ts",
+    "sveltekit": "src/lib/content.ts",
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +32,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
         yield server
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["astro/src/content.ts", "nextjs/lib/content.ts", "nuxt/utils/content.ts", "sveltekit/src/lib/content.ts"],
-)
+@pytest.mark.parametrize("name", CLIENTS)
 def test_clients_are_as_they_are_printed_now(server: ExampleServer, name: str) -> None:
-    assert (EXAMPLES / name).read_text(encoding="utf-8") == typescript_client(server.workspace)
+    assert (EXAMPLES / name / CLIENTS[name]).read_text(encoding="utf-8") == typescript_client(server.workspace)
 
 
 @pytest.mark.parametrize("name", ["house.css", "icon.svg", "reload.ts"])
@@ -38,6 +44,22 @@ def test_what_sites_have_in_common_is_the_same_in_all(name: str) -> None:
     assert len(found) >= 3
     for one, other in combinations(found, 2):
         assert one.read_bytes() == other.read_bytes(), (one, other)
+
+
+@pytest.mark.parametrize("name", ["astro", "nuxt", "sveltekit"])
+def test_the_page_of_a_framework_has_files_of_its_example_and_all_that_they_import(name: str) -> None:
+    check_links(f"{name}.md")
+    files = {block.settings["title"]: block for block in blocks(f"{name}.md") if "title" in block.settings}
+    assert len(files) >= 10
+    written = {f"{name}/{file}" for file in files} | {f"{name}/{CLIENTS[name]}"}
+    for file, block in files.items():
+        assert block.text == (EXAMPLES / name / file).read_text(encoding="utf-8"), file
+        for imported in re.findall(
+            r"""^\s*(?:import|export) .*"((?:[.~]|\$lib)/[^"]+|\.\./[^"]+)";?$""", block.text, re.MULTILINE
+        ):
+            inside = imported.replace("$lib", f"{name}/src/lib", 1).replace("~", name, 1)
+            at = inside if inside != imported else posixpath.normpath(posixpath.join(name, file, "..", imported))
+            assert at.endswith((".css", "/$types")) or any(at + suffix in written for suffix in ("", ".ts")), imported
 
 
 def test_packages_are_pinned_and_no_registry_is_named() -> None:

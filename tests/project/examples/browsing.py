@@ -67,12 +67,13 @@ def all_pages(page: Any, address: str) -> list[str]:
 
 def check_every_page(browser: Any, address: str, *, least: int) -> None:
     """Every picture of every page is painted, sharp where it comes in sizes, and nothing is wider than the screen."""
+    with window(browser) as (page, _):
+        pages = all_pages(page, address)
+    assert len(pages) >= least, pages
     for width in WIDTHS:
         scheme = "dark" if width == WIDTHS[0] else "light"
         settings = {"viewport": {"width": width, "height": 844}, "device_scale_factor": 2, "color_scheme": scheme}
         with window(browser, **settings) as (page, complaints):
-            pages = all_pages(page, address)
-            assert len(pages) >= least, pages
             for one in pages:
                 page.goto(one)
                 assert page.title(), one
