@@ -42,6 +42,7 @@ def chromium() -> Iterator[Any]:
 def window(browser: Any, **settings: Any) -> Iterator[tuple[Any, list[str]]]:
     """A page of a context of its own, and what it complains of."""
     context = browser.new_context(bypass_csp=True, **settings)
+    context.set_default_timeout(120_000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -175,7 +175,7 @@ def test_an_edit_shows_as_soon_as_it_is_saved(name: str, tmp_path: Path) -> None
         text = entry.read_text(encoding="utf-8")
         for title in (NEW_TITLE, "The oven by day"):
             entry.write_text(text.replace(TITLE, title), encoding="utf-8")
-            page.get_by_role("heading", name=title, exact=True).wait_for(timeout=60_000)
+            page.get_by_role("heading", name=title, exact=True).wait_for()
         (entry.with_name("a-new-one.md")).write_text(text.replace(TITLE, "A new one"), encoding="utf-8")
 
         def shown() -> bool:
