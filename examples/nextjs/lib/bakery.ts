@@ -1,12 +1,11 @@
 import { cacheLife, cacheTag } from "next/cache";
 import { Client, factsOf } from "./content";
 
+/** The address of the content's server. */
+export const contentUrl = process.env["CMS_URL"] ?? "http://127.0.0.1:8787";
+
 /** The content. Next.js keeps what is made of the answers, so the client keeps none of them. */
-export const bakery = new Client({
-  url: process.env["CMS_URL"] ?? "http://127.0.0.1:8787",
-  key: process.env["CMS_KEY"] ?? "",
-  keep: 0,
-});
+export const bakery = new Client({ url: contentUrl, key: process.env["CMS_KEY"] ?? "", keep: 0 });
 
 const YEAR = 365 * 24 * 60 * 60;
 

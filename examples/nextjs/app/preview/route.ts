@@ -1,8 +1,8 @@
-import { cookies, draftMode } from "next/headers";
 import { redirect } from "next/navigation";
 import { NextResponse, type NextRequest } from "next/server";
 import { bakery } from "../../lib/bakery";
 import { ContentError } from "../../lib/content";
+import { begin } from "../../lib/preview";
 
 /**
  * Shows a draft: /preview?id=…&draftKey=…, as `preview_url` in apis/journal.yaml can have it:
@@ -12,13 +12,13 @@ export async function GET(request: NextRequest) {
   const id = request.nextUrl.searchParams.get("id") ?? "";
   const key = request.nextUrl.searchParams.get("draftKey") ?? "";
   try {
-    // Only who has the key of a draft gets into draft mode.
+    // Only who has the key of a draft gets into a preview.
     await bakery.entryDraft("journal", id, key, { fields: ["title"] });
   } catch (error) {
     if (error instanceof ContentError) return new NextResponse(error.message, { status: error.status || 502 });
     throw error;
   }
-  (await draftMode()).enable();
-  (await cookies()).set("draft-key", key, { httpOnly: true, path: "/", sameSite: "none", secure: true });
-  redirect(`/journal/${encodeURIComponent(id)}`);
+  const path = `/journal/${encodeURIComponent(id)}`;
+  await begin({ path, key });
+  redirect(path);
 }

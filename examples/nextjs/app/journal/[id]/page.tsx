@@ -1,7 +1,10 @@
-import { cookies, draftMode } from "next/headers";
+import type { Metadata } from "next";
 import { notFound } from "next/navigation";
 import { bakery, kept } from "../../../lib/bakery";
-import { NotFound } from "../../../lib/content";
+import { Picture } from "../../../lib/picture";
+import { shown } from "../../../lib/preview";
+
+const DAY = new Intl.DateTimeFormat("en", { dateStyle: "long", timeZone: "Asia/Tokyo" });
 
 interface Props {
   params: Promise<{ id: string }>;
@@ -22,28 +25,34 @@ async function published(id: string) {
   return contents[0];
 }
 
-/** The draft of the entry, which is asked for each time. */
-async function draft(id: string, key: string) {
-  try {
-    return await bakery.entryDraft("journal", id, key);
-  } catch (error) {
-    if (error instanceof NotFound) return undefined;
-    throw error;
-  }
+/** The entry as the page shows it: its draft in a preview. */
+async function entryOf({ params }: Props) {
+  const { id } = await params;
+  return shown(
+    `/journal/${id}`,
+    (key) => bakery.entryDraft("journal", id, key),
+    () => published(id),
+  );
 }
 
-export default async function Entry({ params }: Props) {
-  const { id } = await params;
-  // In draft mode a preview is under way: see /preview.
-  const key = (await draftMode()).isEnabled ? (await cookies()).get("draft-key")?.value : undefined;
-  const entry = key ? await draft(id, key) : await published(id);
+export async function generateMetadata(props: Props): Promise<Metadata> {
+  const entry = await entryOf(props);
+  return entry ? { title: entry.title } : {};
+}
+
+export default async function Entry(props: Props) {
+  const entry = await entryOf(props);
   if (!entry) notFound();
   const author = typeof entry.author === "object" ? entry.author?.name : entry.author;
   return (
-    <main>
+    <article>
       <h1>{entry.title}</h1>
-      {author ? <p>By {author}</p> : null}
-      <div dangerouslySetInnerHTML={{ __html: entry.body ?? "" }} />
-    </main>
+      <p className="facts">
+        {author ? `By ${author}, ` : ""}
+        <time dateTime={entry.publishedAt}>{DAY.format(new Date(entry.publishedAt))}</time>
+      </p>
+      <Picture picture={entry.cover} sizes="(min-width: 48rem) 44rem, 100vw" first />
+      <div className="story" dangerouslySetInnerHTML={{ __html: entry.body ?? "" }} />
+    </article>
   );
 }

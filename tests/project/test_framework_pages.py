@@ -1,0 +1,126 @@
+"""The pages for frameworks and apps: their files are those of the examples, which browsers open, and their requests are
+sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.programs import node_packages
+from tests.project.examples.projects import EXAMPLES
+from tests.project.test_docs import blocks, check_links, matches
+from tests.sites.example_server import ExampleServer, example_server
+
+OF_EXAMPLES = {"nextjs.md": "nextjs", "react.md": "react"}
+PAGES = (*OF_EXAMPLES, "mobile.md")
+SETTINGS = (".env.local",)
+"""Files that each reader has of their own."""
+REACT_NATIVE = """
+declare module "react-native" {
+  import type { ReactElement, ReactNode } from "react";
+  type Style = Record<string, number | string>;
+  export function Text(props: { children?: ReactNode }): ReactElement;
+  export function View(props: { children?: ReactNode }): ReactElement;
+  export function Image(props: { source: { uri: string }; style: Style; accessibilityLabel: string }): ReactElement;
+  export function FlatList<T>(props: {
+    data: T[]; keyExtractor: (item: T) => string; renderItem: (row: { item: T }) => ReactElement;
+  }): ReactElement;
+  export const PixelRatio: { get(): number };
+}
+"""
+"""What `app.tsx` uses of React Native, as its own types have it; the package is large."""
+TRY = """
+import { breads, source } from "./breads.js";
+const { contents } = await breads("ja");
+const [rye] = contents;
+console.log(JSON.stringify({ names: contents.map(({ name }) => name), uri: source(rye!.photo!, 320, 2.5).uri }));
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    with example_server(tmp_path_factory.mktemp("pages")) as server:
+        yield server
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    check_links(name)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_are_those_of_the_example(name: str) -> None:
+    compared = 0
+    for block in blocks(name):
+        title = block.settings.get("title")
+        if title is None:
+            assert block.language == "console", f"{name}:{block.line}: it is neither a file nor typed in"
+            continue
+        assert f"`{title}`" in block.before, f"{name}:{block.line}: the file's name is not said above it"
+        if name in OF_EXAMPLES and title not in SETTINGS:
+            found = (EXAMPLES / OF_EXAMPLES[name] / title).read_text(encoding="utf-8")
+            assert block.text == found, f"{name}:{block.line}: {title} is another in the example"
+            compared += 1
+    assert compared > 5 or name not in OF_EXAMPLES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_is_typed_in_works_as_printed(name: str, server: ExampleServer, tmp_path: Path) -> None:
+    typed = "".join(block.text for block in blocks(name) if block.language == "console")
+    for folder in ("lib", "src"):
+        (tmp_path / folder).mkdir()
+    script, shown = "set -e\n", ""
+    for part in re.split(r"^\$ ", typed, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        script += f"{command}\necho\n"
+        shown += f"{output}\n" if output else "\n"
+    given = {**os.environ, "URL": f"{server.url}/v1/komugi", "KEY": server.key}
+    ran = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert matches("".join(shown.split()), "".join(ran.stdout.split())), ran.stdout
+    written = [*tmp_path.rglob("content.ts")]
+    assert [file for file in written if "export class Client" in file.read_text(encoding="utf-8")]
+
+
+@pytest.mark.slow
+def test_the_app_compiles_and_asks_for_what_the_server_has(server: ExampleServer, tmp_path: Path) -> None:
+    packages = node_packages.node_modules(EXAMPLES / "react" / "package.json")
+    (tmp_path / "node_modules").symlink_to(packages)
+    files = {block.settings["title"]: block.text for block in blocks("mobile.md") if "title" in block.settings}
+    breads = files["breads.ts"].replace("http://127.0.0.1:8787", server.url).replace("pq_…", server.key)
+    client = (EXAMPLES / "react" / "src" / "content.ts").read_text(encoding="utf-8")
+    written = {"breads.ts": breads, "app.tsx": files["app.tsx"], "content.ts": client, "try.ts": TRY}
+    for name, text in {**written, "react-native.d.ts": REACT_NATIVE, "package.json": '{"type": "module"}'}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    options = {"strict": True, "module": "nodenext", "target": "es2022", "jsx": "react-jsx", "skipLibCheck": True}
+    more = {"lib": ["es2022", "dom", "dom.iterable"], "types": [], "noUncheckedIndexedAccess": True}
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": {**options, **more}}))
+    tsc = subprocess.run([packages / ".bin/tsc"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert tsc.returncode == 0, tsc.stdout
+    ran = subprocess.run(["node", "try.js"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    assert "メロンパン" in said["names"]
+    assert re.fullmatch(rf"{re.escape(server.url)}/assets/komugi/[^?]+\?w=800&auto=format", said["uri"])
+
+
+@pytest.mark.parametrize(("language", "member"), [("swift", r"let (\w+): (\S+)"), ("kotlin", r"val (\w+): ([\w<>?]+)")])
+def test_records_of_apps_have_the_members_of_answers(language: str, member: str, server: ExampleServer) -> None:
+    """No compiler of these languages is needed: what can be wrong is a name, or a value that may be missing."""
+    [block] = [one for one in blocks("mobile.md") if one.language == language]
+    records = dict(
+        re.findall(r"(?:struct|class) (Picture|Bread)\b(.*?)(?:^}|\)$)", block.text, re.DOTALL | re.MULTILINE)
+    )
+    answer = server.get("breads?fields=name,price,photo&lang=ja&lang_fallback=true")
+    found = {"Bread": answer["contents"][0], "Picture": answer["contents"][0]["photo"]}
+    required = {"Bread": {"id", "name"}, "Picture": {"url"}}
+    for name, example in found.items():
+        members = dict(re.findall(member, records[name]))
+        assert members.keys() == example.keys()
+        assert {one for one, kind in members.items() if not kind.endswith("?")} == required[name]
