@@ -1,4 +1,4 @@
-"""The examples that npm builds, and the recipes for webhooks: real sites are built, hear of a change, and show it."""
+"""The recipe for receivers of webhooks in TypeScript: it takes what was signed with the secret, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.project.examples.projects import EXAMPLES
 from tests.project.test_docs import blocks
 
 BODY = json.dumps({"type": "content.changed", "data": {"tags": ["komugi:journal"], "title": "日本語 ✓"}})
-ELSEWHERE = json.dumps({"type": "content.changed", "data": {"tags": ["komugi:stockists"]}})
 VERIFY = """
 import { verify } from "./verify.ts";
 const { body, headers, secret } = JSON.parse(process.argv[2]!);
