@@ -129,7 +129,7 @@ export class Client {
 
   /** Returns a client whose calls all return what is live now, even if something is published in the meantime. */
   async pin(init?: RequestInit): Promise<Client> {
-    const { snapshot } = factsOf(await this.schema(init));
+    const { snapshot } = factsOf(await this.#get<Schema>("_schema", {}, init, {}, true));
     if (snapshot !== undefined) return this.at(snapshot);
     throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#transport.address("_schema"));
   }

@@ -51,7 +51,7 @@ export interface ClientSettings {
   timeout?: number;
   /**
    * For how many seconds after a call began it is tried again when the server answers 429, 500, 502, 503 or 504, or not
-   * at all. Default 10, and 120 for `all`, `entries` and pinned clients.
+   * at all. Default 10, and 120 for `all`, `entries`, `pin` and pinned clients.
    */
   patience?: number;
   /** Called before each wait. Default: a line in the console, at most once a second. */

@@ -504,7 +504,7 @@ export interface ClientSettings {
   timeout?: number;
   /**
    * For how many seconds after a call began it is tried again when the server answers 429, 500, 502, 503 or 504, or not
-   * at all. Default 10, and 120 for `all`, `entries` and pinned clients.
+   * at all. Default 10, and 120 for `all`, `entries`, `pin` and pinned clients.
    */
   patience?: number;
   /** Called before each wait. Default: a line in the console, at most once a second. */
@@ -877,7 +877,7 @@ export class Client {
 
   /** Returns a client whose calls all return what is live now, even if something is published in the meantime. */
   async pin(init?: RequestInit): Promise<Client> {
-    const { snapshot } = factsOf(await this.schema(init));
+    const { snapshot } = factsOf(await this.#get<Schema>("_schema", {}, init, {}, true));
     if (snapshot !== undefined) return this.at(snapshot);
     throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#transport.address("_schema"));
   }

@@ -261,9 +261,9 @@ def check_patience(act: Act) -> None:
         assert act(server.url, "list") == ["TooManyRequests", 429, "later"]
         assert len(server.requests) == 1
         assert act(server.url, "object") == ["TooManyRequests", 429, "later"]
-    for task in ("all", "pinned", "entries"):
-        with scripted([busy, page(1, 0, 1)]) as server:
-            assert act(server.url, task) == 1
+    for task in ("all", "pinned", "entries", "pin"):
+        with scripted([busy, page(1, 0, 1, **SNAPSHOT)]) as server:
+            assert act(server.url, task) == ([PIN, 1, None] if task == "pin" else 1)
         with scripted([tired]) as server:
             assert act(server.url, task) == ["TooManyRequests", 429, "later"]
 

@@ -180,3 +180,37 @@ def test_python(accepted: dict[Case, bool], folder: Path, checker: str) -> None:
     else:
         command = [folder / "node_modules" / ".bin" / "pyright", "--pythonpath", sys.executable]
     clients.run(*command, "conditions.py", cwd=folder)
+
+
+COMPLETIONS = {
+    'content.list("")': ["posts", "things"],
+    'content.list("things", { filters: ["a_single_select", "equals", ""] })': ["loaf", "roll"],
+    'content.list("things", { filters: { or: [["a_single_select", "equals", ""]] } })': ["loaf", "roll"],
+    'content.list("things", { filters: ["a_number", ""] })': [*OPERATORS],
+    'content.list("things", { filters: ["", "exists"] })': ["id", *META_DATES, *map(field_of, FieldType), "free"],
+    'content.list("things", { fields: [""] })': [*META_DATES, *map(field_of, FieldType), "free"],
+    'content.list("things", { lang: "" })': ["en"],
+}
+"""What an editor offers between the quotes; options are those of all fields, as TypeScript tells tuples apart last."""
+EDITOR = """
+import ts from "typescript";
+import { existsSync, readFileSync } from "node:fs";
+const read = (name) => (existsSync(name) ? readFileSync(name, "utf8") : undefined);
+const service = ts.createLanguageService({
+  getScriptFileNames: () => ["offered.ts"], getScriptVersion: () => "1", readFile: read, fileExists: existsSync,
+  getScriptSnapshot: (name) => read(name) === undefined ? undefined : ts.ScriptSnapshot.fromString(read(name)),
+  getCurrentDirectory: () => process.cwd(), getDefaultLibFileName: ts.getDefaultLibFilePath,
+  getCompilationSettings: () => ({ strict: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext }),
+});
+const text = read("offered.ts");
+const found = [...text.matchAll(/""/g)].map(({ index }) => service.getCompletionsAtPosition("offered.ts", index + 1, {}));
+console.log(JSON.stringify(found.map((one) => one?.entries.map((entry) => entry.name).sort())));
+"""
+
+
+def test_an_editor_completes_them(folder: Path) -> None:
+    lines = ['import { Client } from "./things.js";', "declare const content: Client;", *COMPLETIONS]
+    (folder / "offered.ts").write_text("\n".join(lines))
+    (folder / "editor.js").write_text(EDITOR)
+    offered = json.loads(clients.run("node", "editor.js", cwd=folder))
+    assert offered == [sorted(names) for names in COMPLETIONS.values()]

@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{workspace.id}.ts").write_text(typescript_client(workspace))
         (folder / f"{workspace.id}.py").write_text(python_client(workspace))
     modules = node_packages.node_modules()
-    clients.run(modules / ".bin" / "tsc", *TSC, "facts.ts", cwd=folder)
+    clients.run(modules / ".bin" / "tsc", *TSC, "--noCheck", "facts.ts", cwd=folder)
     return folder
 
 
