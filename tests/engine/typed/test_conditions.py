@@ -203,7 +203,8 @@ const service = ts.createLanguageService({
   getCompilationSettings: () => ({ strict: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.NodeNext }),
 });
 const text = read("offered.ts");
-const found = [...text.matchAll(/""/g)].map(({ index }) => service.getCompletionsAtPosition("offered.ts", index + 1, {}));
+const places = [...text.matchAll(/""/g)].map(({ index }) => index + 1);
+const found = places.map((place) => service.getCompletionsAtPosition("offered.ts", place, {}));
 console.log(JSON.stringify(found.map((one) => one?.entries.map((entry) => entry.name).sort())));
 """
 
