@@ -504,7 +504,7 @@ export interface ClientSettings {
   timeout?: number;
   /**
    * For how many seconds after a call began it is tried again when the server answers 429, 500, 502, 503 or 504, or not
-   * at all. Default 10, and 120 for `all`, `entries` and pinned clients.
+   * at all. Default 10, and 120 for `all`, `entries`, `pin` and pinned clients.
    */
   patience?: number;
   /** Called before each wait. Default: a line in the console, at most once a second. */
@@ -609,7 +609,7 @@ class Transport {
       const answer = await ask(url, own ? { ...request, signal: own.signal } : request);
       return { answer, text: await answer.text() };
     } catch (error) {
-      if (request.signal?.aborted) throw request.signal.reason;
+      if (request.signal?.aborted) throw request.signal.reason ?? error;
       const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       const what = own?.signal.aborted ? ` within ${timeout} s` : "";
       return new Unreachable(`No answer from ${shown(url)}${what || `: ${String(reason)}`}`, 0, shown(url), error);
@@ -646,18 +646,17 @@ class Transport {
 
 /** Returns the address of the server, whether `url` is that or the workspace's. */
 function serverOf(url: string): string {
-  let found: URL;
-  try {
-    found = new URL(url);
-  } catch {
+  // Not every runtime's `URL` takes an address apart.
+  const [, origin, host = "", path = ""] = /^(https?:\/\/([^/?#\s]+))([^?#\s]*)/i.exec(url) ?? [];
+  if (origin === undefined) {
     throw new Error(`url: expected an address such as https://cms.example.com, got ${JSON.stringify(url)}.`);
   }
-  if (found.username || found.password) throw new Error("url: expected an address without a user name and a password.");
-  const [, prefix = "", named] = /^(.*?)(?:\/v1(?:\/([^/]+))?)?\/*$/.exec(found.pathname) ?? [];
+  if (host.includes("@")) throw new Error("url: expected an address without a user name and a password.");
+  const [, prefix = "", named] = /^(.*?)(?:\/v1(?:\/([^/]+))?)?\/*$/.exec(path) ?? [];
   if (named !== undefined && decodeURIComponent(named) !== workspace) {
     throw new Error(`url: it is the address of the workspace "${named}", and this client reads "${workspace}".`);
   }
-  return found.origin + prefix.replace(/\/+$/, "");
+  return origin + prefix.replace(/\/+$/, "");
 }
 
 // Bundlers and Node have it; other runtimes need not.
@@ -733,7 +732,7 @@ function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> 
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(signal?.reason);
+      reject(signal?.reason ?? new Error("The call was aborted."));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);
@@ -877,7 +876,7 @@ export class Client {
 
   /** Returns a client whose calls all return what is live now, even if something is published in the meantime. */
   async pin(init?: RequestInit): Promise<Client> {
-    const { snapshot } = factsOf(await this.schema(init));
+    const { snapshot } = factsOf(await this.#get<Schema>("_schema", {}, init, {}, true));
     if (snapshot !== undefined) return this.at(snapshot);
     throw new ContentError("The server's answer does not name its snapshot version.", 200, this.#transport.address("_schema"));
   }
