@@ -172,9 +172,11 @@ class Reader(StatementRunner):
     def common_epoch(self, read: Iterable[tuple[Api, Visibility]], now: int, deadline: float) -> Epoch:
         """Return the stretch of time around ``now`` (UTC milliseconds) in which nothing about the visibility in any of
         these APIs, each under a language rule, changes. Raises as ``part`` does."""
-        epochs = [self.epoch(api, visibility, now, deadline) for api, visibility in read]
-        since = max((epoch.since for epoch in epochs), default=ALWAYS)
-        return Epoch(since, min((epoch.until for epoch in epochs), default=NEVER))
+        since, until = ALWAYS, NEVER
+        for api, visibility in read:
+            epoch = self.epoch(api, visibility, now, deadline)
+            since, until = max(since, epoch.since), min(until, epoch.until)
+        return Epoch(since, until)
 
     def drafts(self, api: Api, lang: str) -> str | None:
         """Return the table with unpublished changes as SQL, whose file is verified once; ``None`` without any. Only
