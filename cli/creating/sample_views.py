@@ -4,57 +4,76 @@ from __future__ import annotations
 
 import random
 import time
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from engine.views.collecting.spool import View
     from snapshots.store.store import WorkspaceStore
 
-DAYS = 28
-ENTRIES = {
-    "melon-bread": (9, 0),
-    "the-night-oven": (6, 0),
-    "country-rye": (5, 0),
-    "feeding-goro": (4, 0),
-    "walnut-batard": (3, 0),
-    "bread-cards": (14, 16),
-    "milk-roll": (2, 0),
-    "shop": (1, 7),
+WEEKS: Final = 4
+DAYS: Final = 7 * WEEKS
+ENTRIES: Final = {
+    "melon-bread": (51, 54, 53, 61),
+    "the-night-oven": (41, 40, 35, 38),
+    "country-rye": (28, 30, 33, 31),
+    "feeding-goro": (24, 25, 25, 25),
+    "walnut-batard": (17, 19, 18, 19),
+    "bread-cards": (0, 0, 35, 12),
+    "milk-roll": (11, 14, 13, 13),
+    "shop": (0, 4, 0, 0),
 }
-"""An entry's views on a weekday and the day from which it is viewed, by ID; entries of later days are news, and soon
-forgotten. Nobody reads the sesame ring."""
-PATHS = {"/": 12, "/breads": 6, "/breads/melon-bread": 8, "/journal/the-night-oven": 5, "/shop": 4, "/about": 2}
-"""The views of a path on a weekday, by path."""
-HOSTS = ("www.komugi.example", "shop.komugi.example")
+"""An entry's views in each week, oldest first, by ID; news are soon forgotten. Nobody reads the sesame ring."""
+PATHS: Final = {
+    "/": (73, 75, 77, 76),
+    "/breads": (36, 38, 37, 40),
+    "/breads/melon-bread": (47, 49, 48, 52),
+    "/journal/the-night-oven": (35, 34, 30, 31),
+    "/shop": (23, 25, 24, 23),
+    "/about": (11, 12, 12, 11),
+}
+"""A path's views in each week, oldest first."""
+HOSTS: Final = ("www.komugi.example", "shop.komugi.example")
+_SHARES: Final = (10, 10, 10, 10, 10, 6, 6)
+"""How the views of a week are spread over its days, from Monday: there are fewer at weekends."""
+_THURSDAY: Final = 3
+"""The weekday of 1970-01-01."""
 
 
 def sample_views(now: int) -> list[View]:
-    """Return the views up to ``now`` (UTC milliseconds), in order; the same for the same day in Japan.
+    """Return the views of the four weeks that ended with the day before ``now`` (UTC milliseconds) in Japan, in order.
 
-    There are fewer at weekends and most in the evening.
+    Seven days in a row always have the same views, whichever weekday is the first of them, so that what is added up
+    over weeks, weekdays or hours is the same whenever the views are made.
     """
     from engine.views.collecting.spool import View
-    from engine.views.collecting.targets import Kind
+    from engine.views.collecting.targets import Kind, jst_day, jst_midnight
 
-    chance = random.Random(1)  # noqa: S311 - made-up numbers
-    midnight = datetime.fromtimestamp(now / 1000, ZoneInfo("Asia/Tokyo")).replace(
-        hour=0, minute=0, second=0, microsecond=0
-    )
-    targets = [(Kind.ENTRY, key, often, came) for key, (often, came) in ENTRIES.items()]
-    targets += [(Kind.PATH, key, often, 0) for key, often in PATHS.items()]
+    today = jst_day(now)
     views = []
-    for number in range(DAYS):
-        day = midnight - timedelta(days=DAYS - 1 - number)
-        for kind, key, often, came in targets:
-            expected = often * (0.6 if day.weekday() > 4 else 1.0) * (0.75 ** (number - came) if came else 1.0)
-            for _ in range(round(expected * chance.uniform(0.7, 1.3)) if number >= came else 0):
-                at = round((day.timestamp() + 3600 * chance.triangular(6, 24, 20)) * 1000)
-                host = HOSTS[chance.random() > 0.8]
-                if at <= now:
-                    views.append(View(at, kind, key, host))
+    for kind, targets in ((Kind.ENTRY, ENTRIES), (Kind.PATH, PATHS)):
+        for key, weeks in targets.items():
+            for ago in range(1, DAYS + 1):
+                week, weekday = WEEKS - 1 - (ago - 1) // 7, (today - ago + _THURSDAY) % 7
+                midnight = jst_midnight(today - ago)
+                views += [
+                    View(midnight + at, kind, key, host)
+                    for at, host in _moments(f"{key} {week} {weekday}", _of_day(weeks[week], weekday))
+                ]
     return sorted(views)
+
+
+def _of_day(views: int, weekday: int) -> int:
+    """Return how many of a week's views are on one of its days; over the days, they add up to all of them."""
+    before, after = (round(views * sum(_SHARES[:days]) / sum(_SHARES)) for days in (weekday, weekday + 1))
+    return after - before
+
+
+def _moments(seed: str, count: int) -> Iterator[tuple[int, str]]:
+    """Yield milliseconds since midnight, most of them in the evening, each with a host."""
+    chance = random.Random(seed)  # noqa: S311 - made-up numbers
+    for _ in range(count):
+        yield round(3_600_000 * chance.triangular(6, 24, 20)), HOSTS[chance.random() > 0.8]
 
 
 def add_sample_views(workspace_store: WorkspaceStore, now: int) -> None:

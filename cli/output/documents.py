@@ -65,9 +65,15 @@ def write_source(text: str) -> None:
 
 def write_text(text: str) -> None:
     """Print a file's text on standard output as it is, in UTF-8 whatever the terminal's encoding is."""
+    write_text_parts((text,))
+
+
+def write_text_parts(parts: Iterable[str]) -> None:
+    """Print a file's text that comes in parts, so that it can be larger than memory, as ``write_text`` does."""
     with writing(stderr=False):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.flush()
             sys.stdout.reconfigure(encoding="utf-8", newline="")
-    write(text)
+    for part in parts:
+        write(part)
     flush()

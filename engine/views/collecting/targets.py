@@ -62,6 +62,11 @@ def jst_day(now: int) -> int:
     return (now + _JST_MS) // _DAY_MS
 
 
+def jst_midnight(day: int) -> int:
+    """The instant (UTC milliseconds) at which a calendar day in Japan begins; ``day`` is days since 1970-01-01."""
+    return day * _DAY_MS - _JST_MS
+
+
 def day_of(number: int) -> date:
     """Days since 1970-01-01 as a date."""
     return date.fromordinal(_EPOCH + number)

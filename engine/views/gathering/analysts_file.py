@@ -33,6 +33,14 @@ _READABLE_SINCE: Final = "v1.0.0"
 """The oldest DuckDB that can open the file: analysts' tools bring one of their own, and seldom the newest."""
 _WAIT_SECONDS: Final = 0.05
 
+_KEPT_FROM: Final = "raw rows kept from"
+_TITLES_OF: Final = "titles of version"
+_TIME_ZONE: Final = "time zone"
+_PULLED_FROM: Final = "pulled from"
+_COUNTS_OF: Final = "counts of"
+_FILES: Final = "files of rows"
+"""The name behind which the number of the last file is."""
+
 _TABLES: Final = """
 CREATE TABLE page_views (viewed_at TIMESTAMP, day DATE, kind VARCHAR, key VARCHAR, origin VARCHAR);
 CREATE TABLE daily_counts (day DATE, kind VARCHAR, key VARCHAR, views BIGINT);
@@ -42,6 +50,16 @@ CREATE TABLE facts (name VARCHAR PRIMARY KEY, value VARCHAR);
 CREATE VIEW entry_views AS
   SELECT d.day, d.key AS id, e.endpoint, e.title, d.views
   FROM daily_counts AS d LEFT JOIN entries AS e ON e.id = d.key WHERE d.kind = 'entry';
+"""
+_LOCAL: Final = "local_page_views"
+_LOCAL_VIEW: Final = """
+CREATE VIEW local_page_views AS
+  SELECT local_time::DATE AS local_day, hour(local_time) AS local_hour, local_time, day, kind, key, origin
+  FROM (
+    SELECT *, viewed_at AT TIME ZONE 'UTC'
+      AT TIME ZONE coalesce((SELECT value FROM facts WHERE name = 'time zone'), 'UTC') AS local_time
+    FROM page_views
+  );
 """
 _COMMENTS: Final = {
     "TABLE page_views": "One row for each counted page view. Older ones may have been dropped; daily_counts has all.",
@@ -65,6 +83,14 @@ _COMMENTS: Final = {
     "TABLE facts": "For the server's own use: facts about this file.",
     "COLUMN facts.name": "The name of a fact.",
     "COLUMN facts.value": "Its value.",
+    f"VIEW {_LOCAL}": f"The page views in the workspace's time zone, which is the fact '{_TIME_ZONE}'.",
+    f"COLUMN {_LOCAL}.local_day": "The calendar day in the workspace's time zone.",
+    f"COLUMN {_LOCAL}.local_hour": "The hour of that day, from 0 to 23.",
+    f"COLUMN {_LOCAL}.local_time": "When the view was counted, in the workspace's time zone.",
+    f"COLUMN {_LOCAL}.day": "The calendar day in Japan (JST, UTC+9), as in daily_counts.",
+    f"COLUMN {_LOCAL}.kind": "What was viewed: 'entry', 'path', or 'other' beyond views.max_keys.",
+    f"COLUMN {_LOCAL}.key": "The entry's ID, or the path, normalised.",
+    f"COLUMN {_LOCAL}.origin": "The host of the page that sent the view.",
     "VIEW entry_views": "The daily counts of entries with their titles.",
     "COLUMN entry_views.day": "The calendar day in Japan (JST, UTC+9).",
     "COLUMN entry_views.id": "The entry's ID.",
@@ -72,12 +98,6 @@ _COMMENTS: Final = {
     "COLUMN entry_views.title": "Its first text field, in the main language; NULL for an entry that is not live.",
     "COLUMN entry_views.views": "The number of views on that day.",
 }
-_KEPT_FROM: Final = "raw rows kept from"
-_TITLES_OF: Final = "titles of version"
-_PULLED_FROM: Final = "pulled from"
-_COUNTS_OF: Final = "counts of"
-_FILES: Final = "files of rows"
-"""The name behind which the number of the last file is."""
 # Made while the module is imported: two threads that decode a type for the first time at once crash in msgspec.
 _decode_state: Final = msgspec.json.Decoder(CountState).decode
 _DESCRIBED: Final = "comments"
@@ -179,13 +199,15 @@ def titled_version(connection: duckdb.DuckDBPyConnection) -> str | None:
     return _fact(connection, _TITLES_OF)
 
 
-def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str) -> None:
-    """Make ``entries`` the rows (id, endpoint, title) of a version of the content."""
+def replace_titles(connection: duckdb.DuckDBPyConnection, titles: pa.Table, version: str, zone: str) -> None:
+    """Make ``entries`` the rows (id, endpoint, title) of a version of the content, and ``zone`` the time zone of local
+    times."""
     connection.register("titles", titles)
     with _transaction(connection):
         connection.execute("DELETE FROM entries")
         connection.execute("INSERT INTO entries SELECT id, endpoint, title FROM titles")
         _note(connection, _TITLES_OF, version)
+        _note(connection, _TIME_ZONE, zone)
     connection.unregister("titles")
 
 
@@ -222,23 +244,9 @@ def opened(views: Path, *, name: str = FILE, wait: float = 0.0) -> Iterator[duck
     ``StoreError`` when the disk is full or refuses.
     """
     path = views / name
-    config: dict[str, Any] = {
-        "threads": "1",
-        "memory_limit": _MEMORY,
-        "storage_compatibility_version": _READABLE_SINCE,
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-    }
-    deadline = time.monotonic() + wait
-    while True:
-        try:
-            connection = duckdb.connect(path, config=config)
-            break
-        except duckdb.Error as error:
-            told = _told(path, error)
-            if not isinstance(told, FileBusy) or time.monotonic() >= deadline:
-                raise told from None
-            time.sleep(_WAIT_SECONDS)
+    connection = _connected(
+        path, wait, storage_compatibility_version=_READABLE_SINCE, threads="1", memory_limit=_MEMORY
+    )
     try:
         _prepare(connection)
         yield connection
@@ -251,6 +259,33 @@ def opened(views: Path, *, name: str = FILE, wait: float = 0.0) -> Iterator[duck
             raise _told(path, error) from None
 
 
+@contextmanager
+def opened_to_read(file: Path, *, wait: float = 0.0) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the file, opened for reading.
+
+    ``wait`` is as for ``opened``. Raises ``FileBusy`` and ``FileDamaged``.
+    """
+    with _connected(file, wait, read_only=True) as connection:
+        yield connection
+
+
+def _connected(path: Path, wait: float, *, read_only: bool = False, **config: str) -> duckdb.DuckDBPyConnection:
+    settings: dict[str, Any] = {
+        **config,
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return duckdb.connect(path, read_only=read_only, config=settings)
+        except duckdb.Error as error:
+            told = _told(path, error)
+            if not isinstance(told, FileBusy) or time.monotonic() >= deadline:
+                raise told from None
+            time.sleep(_WAIT_SECONDS)
+
+
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
     try:  # asking for the list of tables takes ten times as long
         described, is_new = _fact(connection, _DESCRIBED), False
@@ -261,10 +296,26 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
     with _transaction(connection):
         if is_new:
             connection.execute(_TABLES)
+        has_ours = _has_local_view(connection)
         for what, text in _COMMENTS.items():
+            if _LOCAL in what and not has_ours:
+                continue
             quoted = text.replace("'", "''")
             connection.execute(f"COMMENT ON {what} IS '{quoted}'")
         _note(connection, _DESCRIBED, _DESCRIPTION)
+
+
+def _has_local_view(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Make the SQL view of local times in the file of an older program, unless an analyst's own has its name.
+
+    Returns whether the file has ours.
+    """
+    asked = "SELECT column_name FROM duckdb_columns() WHERE table_name = $name AND NOT internal"
+    columns = {name for (name,) in connection.execute(asked, {"name": _LOCAL}).fetchall()}
+    if not columns:
+        connection.execute(_LOCAL_VIEW)
+    ours = f"COLUMN {_LOCAL}."
+    return not columns or columns == {what.removeprefix(ours) for what in _COMMENTS if what.startswith(ours)}
 
 
 @contextmanager

@@ -212,13 +212,14 @@ def changed_since(connection: duckdb.DuckDBPyConnection, counts: Path, state: Co
 def replace_titles(
     connection: duckdb.DuckDBPyConnection, workspace_store: WorkspaceStore, version: str, now: int
 ) -> int:
-    """Replace the titles in an opened analysts' file by those of a version's entries that are live at ``now`` (UTC
-    milliseconds).
+    """Replace the time zone in an opened analysts' file by that of a version, and the titles by those of its entries
+    that are live at ``now`` (UTC milliseconds).
 
     Returns the instant until which the titles are right. Raises as ``live_titles`` does.
     """
-    titles, until = live_titles(workspace_store, workspace_store.manifest(version), now)
-    analysts_file.replace_titles(connection, titles, version)
+    manifest = workspace_store.manifest(version)
+    titles, until = live_titles(workspace_store, manifest, now)
+    analysts_file.replace_titles(connection, titles, version, manifest.workspace.timezone)
     return until
 
 

@@ -135,3 +135,11 @@ def test_what_does_not_add_up_is_told_and_made_anew(cms: Cms, place: str) -> Non
 def test_what_cannot_be_is_said(cms: Cms, built_workspace: Path) -> None:
     assert 'has no workspace "other". It holds: site.' in cms("views", "top", "-w", "other").err
     assert "Only a store in a bucket" in cms("views", "pull", "--store", str(built_workspace / ".cms")).err
+
+
+def test_sql_over_a_bucket_asks_the_pulled_file(cms: Cms) -> None:
+    for command in (("path",), ("sql", "SELECT 1")):
+        assert "`cms views pull`" in cms("views", *command).err
+    cms("views", "pull")
+    counted = cms("views", "sql", "SELECT sum(views) AS views FROM daily_counts", "--file", "views.duckdb", "--json")
+    assert counted.json == [{"views": 12}]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
@@ -19,7 +24,7 @@ from engine.views.collecting.targets import Kind, day_of, jst_day
 from engine.views.gathering.analysts_file import FILE
 from engine.views.reporting.report import DailyCount
 from snapshots.times import now_ms
-from tests.programs.command_line import Cms
+from tests.programs.command_line import Cms, process
 
 DAY = 86_400_000
 
@@ -137,7 +142,7 @@ def test_analysts_find_titles_and_comments(cms: Cms, views: Path) -> None:
             "WHERE NOT internal"
         ).fetchall()
         assert {name for name, comment in described if comment} == {
-            "page_views", "daily_counts", "segments", "entries", "facts", "entry_views",
+            "page_views", "daily_counts", "segments", "entries", "facts", "entry_views", "local_page_views",
         }  # fmt: skip
 
 
@@ -199,3 +204,107 @@ def test_no_cell_of_the_table_is_a_formula() -> None:
     counts = [DailyCount(20_000, Kind.ENTRY, key, 1) for key in ("-a", "b")]
     rows = list(csv.reader(csv_of(counts, {"-a": "=HYPERLINK(1)", "b": "@x"}).splitlines()))
     assert [row[2:4] for row in rows[1:]] == [["'-a", "'=HYPERLINK(1)"], ["b", "'@x"]]
+
+
+def test_sql_over_the_views(cms: Cms, views: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cms views flush" in cms("views", "path").err
+    cms("views", "flush")
+    assert cms("views", "path").out == f"{views / FILE}\n"
+    assert cms("views", "path", "--json").json == {"file": str(views / FILE)}
+    counted = "SELECT kind, count(*) AS views, NULL AS nothing FROM page_views GROUP BY kind ORDER BY kind"
+    assert cms("views", "sql", counted).out.splitlines() == [
+        "kind   views  nothing",
+        "entry      6  NULL",
+        "path       6  NULL",
+    ]
+    assert cms("views", "sql", counted, "--csv").out == "kind,views,nothing\r\nentry,6,\r\npath,6,\r\n"
+    assert cms("views", "sql", counted, "--json").json[0] == {"kind": "entry", "views": 6, "nothing": None}
+    several = (
+        "CREATE TEMP TABLE one AS SELECT 1 AS a; SELECT 'nan'::DOUBLE AS a, DATE '2026-01-01' AS b, [1] AS c FROM one"
+    )
+    assert cms("views", "sql", several, "--json").json == [{"a": None, "b": "2026-01-01", "c": [1]}]
+    assert cms("views", "sql", "SELECT 1 WHERE false", "--json").json == []
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT key FROM page_views WHERE kind = 'path' AND key = '/b'"))
+    assert cms("views", "sql", "-", "--csv").out == "key\r\n/b\r\n"
+    many = cms("views", "sql", "FROM range(1500)")
+    assert (len(many.out.splitlines()), "the first 1,000 rows" in many.err) == (1_001, True)
+    assert len(cms("views", "sql", "FROM range(1500)", "--json").json) == 1_500
+
+
+def test_sql_changes_nothing_and_says_what_is_wrong(cms: Cms, views: Path, tmp_path: Path) -> None:
+    cms("views", "flush")
+    before = (views / FILE).read_bytes()
+    for wrong, said in (
+        ("DELETE FROM page_views", "read-only"),
+        ("SELECT boom", 'column "boom"'),
+        ("SELECT error('late') FROM page_views", "late"),
+        ("SELECT 1 FROM", "syntax error"),
+        (" ; ", "no SQL statement"),
+    ):
+        ran = cms("views", "sql", wrong, "--json")
+        assert (ran.status, said in ran.err, said in ran.json["error"]) == (1, True, True), wrong
+    assert (views / FILE).read_bytes() == before
+    assert cms("views", "sql", "SELECT 1", "--json", "--csv").status == 2
+    assert "There is no file" in cms("views", "sql", "SELECT 1", "--file", "none.duckdb").err
+    (tmp_path / "noise.duckdb").write_bytes(random.Random(1).randbytes(5000))
+    assert "cannot be used" in cms("views", "sql", "SELECT 1", "--file", tmp_path / "noise.duckdb").err
+
+
+def test_sql_reads_content_beside_the_views(cms: Cms, views: Path) -> None:
+    assert cms("snapshot", "build").status == 0
+    cms("views", "flush")
+    read = "SELECT id FROM read_parquet('snapshots/*/en/blog.parquet') ORDER BY id LIMIT 1"
+    assert cms("views", "sql", read, "--csv").out == "id\r\none\r\n"
+
+
+def test_sql_waits_while_the_file_is_written(cms: Cms, views: Path) -> None:
+    cms("views", "flush")
+    program = "import sys, time, duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read(1)"
+    holds = subprocess.Popen(
+        [sys.executable, "-c", program, str(views / FILE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holds.stdout is not None
+    assert holds.stdin is not None
+    assert holds.stdout.readline() == "open\n"
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(process, "views", "sql", "SELECT 1 AS a", "--csv", "--store", views.parents[1])
+        with pytest.raises(TimeoutError):
+            asking.result(1)
+        holds.communicate("x")
+        assert asking.result().out.split() == ["a", "1"]
+
+
+def test_local_times_are_those_of_the_workspace(cms: Cms, views: Path, tmp_path: Path) -> None:
+    """Compared with what Python makes of the same instants, over the change to summer time."""
+    start = int(datetime(2026, 3, 28, tzinfo=UTC).timestamp() * 1000)
+    instants = [start + number * 3_600_000 * 5 for number in range(12)]
+    spool = SpoolWriter(views, now_ms())
+    for at in instants:
+        spool.append(View(at, Kind.ENTRY, "summer", "acme.example"))
+    spool.close()
+    definition = tmp_path / "workspace.yaml"
+    for zone in ("Europe/Berlin", "America/New_York"):
+        definition.write_text(re.sub("timezone: .*", f"timezone: {zone}", definition.read_text()))
+        assert cms("snapshot", "build").status == 0
+        cms("views", "flush")
+        sql = "SELECT local_day, local_hour, day FROM local_page_views WHERE key = 'summer' ORDER BY local_time"
+        local = [datetime.fromtimestamp(at / 1000, ZoneInfo(zone)) for at in instants]
+        assert cms("views", "sql", sql, "--json").json == [
+            {"local_day": str(one.date()), "local_hour": one.hour, "day": str(day_of(jst_day(at)))}
+            for one, at in zip(local, instants, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("own", [None, "CREATE TABLE local_page_views (mine INTEGER)"])
+def test_a_file_of_an_older_program_gets_local_times_beside_what_is_the_analysts_own(
+    cms: Cms, views: Path, own: str | None
+) -> None:
+    cms("views", "flush")
+    with duckdb.connect(views / FILE) as connection:
+        connection.execute("DROP VIEW local_page_views; DELETE FROM facts WHERE name IN ('comments', 'time zone')")
+        if own:
+            connection.execute(own)
+    cms("views", "flush")
+    columns = cms("views", "sql", "DESCRIBE local_page_views", "--json").json
+    assert len(columns) == (1 if own else 7)
+    assert cms("views", "verify").status == 0

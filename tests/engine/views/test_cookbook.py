@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from datetime import UTC
 from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.views.test_analysts_page import make_workspace
+from snapshots.times import parse_datetime
+from tests.engine.views.test_analysts_page import DATE, OTHERS, make_workspace
 from tests.programs.copied_process import ROOT
 
 PAGE = ROOT / "docs" / "analysts-cookbook.md"
@@ -41,17 +43,24 @@ def run_recipes(text: str) -> list[str]:
 
 @pytest.mark.skipif(not all(map(PathFinder.find_spec, LIBRARIES)), reason=f"needs {', '.join(LIBRARIES)}")
 def test_every_recipe_prints_what_the_page_shows(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+    """Whenever the demo was made, but for dates."""
+    workspace = make_workspace(tmp_path / "shown")
+    another = make_workspace(tmp_path / "another", parse_datetime(OTHERS[1], UTC))
     # In a process without the folder that hides pandas.
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"}
-    program = f"import json; from {__name__} import *; print(json.dumps(run_recipes(PAGE.read_text(encoding='utf-8'))))"
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=workspace, env=surroundings, capture_output=True, text=True, check=False)
+    program = (
+        f"import sys; from {__name__} import *\n"
+        "def ran(folder): os.chdir(folder); return run_recipes(PAGE.read_text(encoding='utf-8'))\n"
+        "print(json.dumps([ran(folder) for folder in sys.argv[1:]]))"
+    )
+    command = [sys.executable, "-c", program, str(workspace), str(another)]
+    done = subprocess.run(command, cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     recipes = list(_RECIPE.finditer(PAGE.read_text(encoding="utf-8")))
     assert len(recipes) == 11
-    for recipe, printed in zip(recipes, json.loads(done.stdout), strict=True):
-        assert printed == (recipe[2] or ""), recipe[1]
+    for recipe, first, second in zip(recipes, *json.loads(done.stdout), strict=True):
+        assert first == (recipe[2] or ""), recipe[1]
+        assert DATE.sub("", second) == DATE.sub("", first), recipe[1]
     assert (workspace / "views.png").stat().st_size > 0
 
 
