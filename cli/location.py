@@ -114,12 +114,14 @@ class ChosenWorkspace:
         return definitions.workspace
 
 
-def choose_workspace(location: str | None, workspace_id: str | None) -> ChosenWorkspace:
-    """Return the workspace that ``--workspace-id`` names, else the current directory's, else the store's only one.
+def choose_workspace(location: str | None, workspace_id: str | None, directory: Path | None = None) -> ChosenWorkspace:
+    """Return the workspace that ``--workspace-id`` names, else that of ``directory``, else the store's only one.
+
+    Without ``directory``, that is the nearest one at or above the current directory.
 
     Raises ``NoWorkspace`` when there is no such workspace, or none is named and the store does not hold exactly one.
     """
-    directory = nearest_workspace()
+    directory = directory or nearest_workspace()
     store = store_at(location, directory)
     defined = None if directory is None else defined_id(directory)
     chosen = workspace_id or defined

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from cli import completion
-from cli.location import choose_workspace
-from cli.options import StoreLocation, WorkspaceId, new_app
+from cli.location import choose_workspace, workspace_directory
+from cli.options import StoreLocation, WorkspaceDirectory, WorkspaceId, new_app
 from cli.remote.server import KEY_VARIABLE, NoKey
 from snapshots.problems import ParquetryError
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 app = new_app()
 
+_PACKAGES: Final = {"mcp": "mcp", "markdownify": "markdownify", "bs4": "markdownify"}
+"""The packages of the extra, by the names of their modules."""
+
 
 class NotInstalled(ParquetryError):
     """The package of the protocol is not there."""
@@ -25,6 +29,7 @@ class NotInstalled(ParquetryError):
 
 @app.command()
 def mcp(
+    workspace: WorkspaceDirectory = None,
     url: Annotated[
         str | None,
         typer.Option(
@@ -40,7 +45,7 @@ def mcp(
             "--key",
             metavar="KEY",
             show_default=False,
-            help="Read only what this key of the store (its prefix or name) can read. Default: everything published.",
+            help="Read only what this key of the store (its prefix or name) can read. Default: what its owner can.",
             autocompletion=completion.keys,
         ),
     ] = None,
@@ -50,18 +55,24 @@ def mcp(
     """Let an agent find, read and compare content.
 
     The command speaks the Model Context Protocol on standard input and output, so agents start it themselves. It only
-    reads, and reads no drafts. It needs the extra: pip install "parquetry[mcp]".
+    reads, and reads no drafts. Without --key and --url it also tells what is scheduled and viewed, and the problems of
+    the workspace's files. It needs the extra: pip install "parquetry[mcp]".
     """
     try:
         from cli.mcp.tools import serve
     except ImportError as error:
-        if error.name is None or error.name.partition(".")[0] != "mcp":
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _PACKAGES:
             raise
-        raise NotInstalled('The package "mcp" is not installed. Install it: pip install "parquetry[mcp]".') from None
-    serve(_content(url, key, store, workspace_id))
+        raise NotInstalled(
+            f'The package "{_PACKAGES[missing]}" is not installed. Install it: pip install "parquetry[mcp]".'
+        ) from None
+    serve(_content(url, key, store, workspace_id, workspace))
 
 
-def _content(url: str | None, key: str | None, store: str | None, workspace_id: str | None) -> ContentSource:
+def _content(
+    url: str | None, key: str | None, store: str | None, workspace_id: str | None, workspace: Path | None
+) -> ContentSource:
     if url is not None:
         from cli.mcp.remote import ServedContent
         from cli.remote.server import Server
@@ -74,4 +85,5 @@ def _content(url: str | None, key: str | None, store: str | None, workspace_id: 
         return ServedContent(Server(url, whole))
     from cli.mcp.stored import StoredContent
 
-    return StoredContent(choose_workspace(store, workspace_id), key)
+    directory = None if workspace is None else workspace_directory(workspace)
+    return StoredContent(choose_workspace(store, workspace_id, directory), key)

@@ -14,6 +14,23 @@ class NotThere(ParquetryError):
     """The content does not have what was asked for, or does not tell it."""
 
 
+class Owner(Protocol):
+    """What only the owner of a store may know of its workspace: it also tells of what is not published."""
+
+    def scheduled(self, api: str | None, limit: int) -> dict[str, Any]:
+        """Return what goes live and ends next, by instant. Raises ``ParquetryError``."""
+
+    def most_viewed(self, days: int, limit: int) -> dict[str, Any]:
+        """Return the most viewed entries and paths. Raises ``ParquetryError``."""
+
+    def problems(self) -> dict[str, Any]:
+        """Return the problems of the workspace's files. Raises ``ParquetryError``."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the workspace's files are there."""
+
+
 class ContentSource(Protocol):
     """A workspace that can be asked."""
 
@@ -21,9 +38,17 @@ class ContentSource(Protocol):
     """The workspace's ID."""
     compares: bool
     """Whether ``diff`` may be asked: that of a store is its owner's, as it names what is not visible yet."""
+    owner: Owner | None
+    """What its owner may ask; ``None`` for whoever reads with a key."""
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:
         """Return the answer to what follows the workspace in a URL, as of a date-time, or of now.
+
+        Raises ``ParquetryError``.
+        """
+
+    def description(self) -> dict[str, Any] | None:
+        """Return the OpenAPI description of what can be read; ``None`` where a server has none.
 
         Raises ``ParquetryError``.
         """

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from cli.mcp.content import SHOWN, NotThere
+from cli.mcp.content import SHOWN, NotThere, Owner
 from cli.remote.definitions import definitions_of
 from cli.remote.server import Server, ServerRefused
 from snapshots.compare.compatibility import change_document, schema_changes
@@ -22,6 +22,7 @@ _MOST_PAGES: Final = 20
 _AT_ONCE: Final = 10
 """Conditions that a filter takes."""
 _GONE: Final = 410
+_UNKNOWN: Final = 404
 _KINDS: Final = {"published": "added", "updated": "changed", "unpublished": "removed"}
 
 
@@ -41,6 +42,7 @@ class ServedContent:
     def __init__(self, server: Server) -> None:
         self.workspace = server.workspace
         self.compares = True
+        self.owner: Owner | None = None
         self._server = server
 
     def answer(self, target: str, at: str | None) -> dict[str, Any]:
@@ -65,6 +67,15 @@ class ServedContent:
         if found.at != format_datetime(instant):
             raise ServerRefused("This server cannot answer as of another time. Leave `at` out.")
         return found.document
+
+    def description(self) -> dict[str, Any] | None:
+        """Return the OpenAPI description that the server has for the key; an older server has none."""
+        try:
+            return self._server.ask("_openapi").document
+        except ServerRefused as refused:
+            if refused.status != _UNKNOWN:
+                raise
+            return None
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
         """Return what clients see otherwise in the current version than in an earlier one, at the same instant."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from cli.location import ChosenWorkspace, usable_cache
-from cli.mcp.content import SHOWN, NotThere
+from cli.mcp.content import SHOWN, NotThere, Owner
+from cli.mcp.owner import StoreOwner
 from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
 from engine.read.query.stages import TimedStages
 from engine.read.reader.reader import Reader, open_reader
+from engine.typed.names import as_read
 from snapshots.compare.compatibility import change_document
 from snapshots.compare.diff import FileDiff, diff
 from snapshots.times import now_ms, parse_datetime
@@ -29,6 +31,7 @@ class StoredContent:
         one that is not valid now."""
         self.workspace = chosen.workspace_store.id
         self.compares = key is None
+        self.owner: Owner | None = StoreOwner(chosen) if key is None else None
         self._chosen, self._key = chosen, key
         self._lock, self._open = Lock(), ExitStack()
         self._cache = self._open.enter_context(usable_cache(chosen.store))
@@ -55,6 +58,13 @@ class StoredContent:
             answer = answer_request(reader, target, self._chosen, scope, instant, secret, counts, TimedStages())
         found: dict[str, Any] = json.loads(answer.body)
         return found
+
+    def description(self) -> dict[str, Any]:
+        """Return the OpenAPI description of what the key can read."""
+        from server.reference.workspace_document import workspace_document
+
+        workspace = self._chosen.workspace_store.manifest(self._chosen.current_version()).workspace
+        return workspace_document(as_read(workspace, self._scope(now_ms())), "/")
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
         """Return the changes of published entries, also of those that are not visible yet, and of definitions."""

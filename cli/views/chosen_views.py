@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from cli.location import choose_workspace
+from cli.location import ChosenWorkspace, choose_workspace
 from cli.output import lines
 from snapshots.problems import ParquetryError
 from snapshots.times import now_ms
@@ -83,10 +83,16 @@ def open_views(store: str | None, workspace_id: str | None, *, needed: bool = Tr
 
     Without ``needed``, the counts of a bucket are not got: they may be missing or damaged.
     """
+    with views_of_workspace(choose_workspace(store, workspace_id), needed=needed) as found:
+        yield found
+
+
+@contextmanager
+def views_of_workspace(chosen: ChosenWorkspace, *, needed: bool = True) -> Iterator[ChosenViews]:
+    """Give the page views of a workspace, as ``open_views`` does."""
     from engine.views.collecting.spool import VIEWS
     from engine.views.counting.count_files import COUNTS, TODAY
 
-    chosen = choose_workspace(store, workspace_id)
     nothing = (
         f'Workspace "{chosen.workspace_store.id}" has no page views yet. '
         "Views count while `cms serve` runs, on pages of the hosts under `domains` in workspace.yaml."

@@ -160,7 +160,8 @@ def test_circles_are_recognised() -> None:
 
 
 def test_lists_with_drafts_are_imported_by_nothing_that_answers_clients() -> None:
-    rooms = ("cli.keys.drafts", "engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
+    owners = ("cli.keys.drafts", "cli.mcp.owner")
+    rooms = (*owners, "engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
     importers = {
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
         for path in MODULES

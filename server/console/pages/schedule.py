@@ -12,9 +12,8 @@ from typing import Final
 import msgspec
 
 from engine.access.keys.keys import local_date
-from engine.read.query.plan import Wanted
+from engine.read.all_versions.flip_titles import flip_titles
 from engine.timeline.calendar_file import calendar_file
-from engine.timeline.states import State
 from engine.timeline.timeline import Flip
 from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.entries import entry_after
@@ -28,9 +27,6 @@ MOST_IN_FILE: Final = 10_000
 PAST_DAYS: Final = 31
 """Days before today that a calendar file begins."""
 _MONTH: Final = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
-
-Title = tuple[str, str, str]
-"""Endpoint, language, entry ID."""
 
 
 class Day(msgspec.Struct, frozen=True):
@@ -62,7 +58,7 @@ def show(visit: Visit) -> Shown:
         "total": found.total,
         "next": next(iter(after.flips), None),
         "next_month": _month_with(visit, after.flips[0].at) if after.flips else None,
-        "titles": _titles(visit, found.flips),
+        "titles": flip_titles(visit.all_versions, found.flips, visit.now),
         "entry": lambda flip: entry_after(visit, flip),
         "names": {api.endpoint: api.name for api in visit.workspace.apis},
         "api": next(iter(apis or ()), ""),
@@ -76,7 +72,7 @@ def calendar(visit: Visit) -> Download:
     limits = {"apis": _apis(visit), "languages": _languages(visit)}
     since = _begin(visit, visit.today - timedelta(days=PAST_DAYS))
     found = visit.timeline.schedule(since, NEVER, most=MOST_IN_FILE, **limits)
-    body = calendar_file(visit.workspace, found.flips, _titles(visit, found.flips), visit.now)
+    body = calendar_file(visit.workspace, found.flips, flip_titles(visit.all_versions, found.flips, visit.now), visit.now)
     return Download(f"{visit.workspace.id}-schedule.ics", "text/calendar", body)
 
 
@@ -129,20 +125,6 @@ def _grouped(flips: Iterable[tuple[Flip, date]]) -> list[tuple[date, list[Flip]]
     for flip, day in flips:
         by_day.setdefault(day, []).append(flip)
     return list(by_day.items())
-
-
-def _titles(visit: Visit, flips: Iterable[Flip]) -> dict[Title, str]:
-    wanted: dict[tuple[str, str], list[str]] = {}
-    for flip in flips:
-        wanted.setdefault((flip.api, flip.lang), []).append(flip.entry)
-    titles: dict[Title, str] = {}
-    for (endpoint, lang), entries in wanted.items():
-        api = visit.workspace.api(endpoint)
-        of_entries = Wanted(lang, ids=entries)
-        for version in visit.all_versions.page(api, visit.now, of_entries).entries if api is not None else ():
-            if version.state is not State.DRAFT:
-                titles[endpoint, lang, version.id] = " ".join((version.title or "").split()) or version.id
-    return titles
 
 
 SECTION: Final = ConsoleSection("Schedule", (ConsolePage("/schedule", show), ConsolePage("/schedule.ics", calendar)))

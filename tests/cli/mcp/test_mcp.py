@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,20 +13,32 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import comrak
 import pytest
+import yaml
+from selectolax.lexbor import LexborHTMLParser
 
+from cli.creating.sample_views import add_sample_views
 from cli.location import choose_workspace
+from cli.mcp.markdown import markdown_of
 from cli.mcp.remote import ServedContent
 from cli.mcp.stored import StoredContent
 from cli.remote.server import Server
 from engine.access.keys.access import AccessFile, disable_key, issue_key
 from snapshots.build.build import build
+from snapshots.model import Field, Workspace
 from snapshots.times import format_datetime, now_ms
 from tests.programs.command_line import Cms, in_process
-from tests.sites.example_server import ExampleServer, example_server
+from tests.sites.example_server import EXAMPLE, ExampleServer, example_server
 from tests.sites.served_site import eventually
 
 pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="mcp is not installed")
+
+
+READERS = frozenset({"schema", "find", "read", "views"})
+"""The tools of every agent."""
+OF_SERVER = READERS | {"diff"}
+OWNERS = OF_SERVER | {"scheduled", "most_viewed"}
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +68,18 @@ class Agent:
         self._client = client
 
     async def call(self, tool: str, **arguments: Any) -> Any:
-        """The answer of a tool as JSON; an error as its text."""
+        """The answer of a tool as JSON; Markdown and an error as text. It comes once, and compact."""
         result = await self._client.call_tool(tool, arguments)
-        if result.is_error:
-            return result.content[0].text
-        assert json.loads(result.content[0].text) == result.structured_content
-        return result.structured_content
+        [content] = result.content
+        assert result.structured_content is None
+        if result.is_error or arguments.get("format") == "markdown":
+            return content.text
+        answer = json.loads(content.text)
+        assert content.text == json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+        return answer
 
 
-def asked(
-    ask: Callable[[Agent], Awaitable[None]], *options: str, tools: set[str] | None = None, **environment: str
-) -> None:
+def asked(ask: Callable[[Agent], Awaitable[None]], *options: str, tools: frozenset[str], **environment: str) -> None:
     """Start the program, and let an agent ask it."""
     from mcp import StdioServerParameters
 
@@ -77,21 +91,22 @@ def asked(
     ask_program(ask, started, tools)
 
 
-def asked_here(ask: Callable[[Agent], Awaitable[None]], content: Any, *, tools: set[str] | None = None) -> None:
+def asked_here(ask: Callable[[Agent], Awaitable[None]], content: Any, *, tools: frozenset[str]) -> None:
     """Let an agent ask for content in this process, which is quicker than to start the program."""
     from cli.mcp.tools import mcp_server
 
     ask_program(ask, mcp_server(content), tools)
 
 
-def ask_program(ask: Callable[[Agent], Awaitable[None]], program: Any, tools: set[str] | None) -> None:
+def ask_program(ask: Callable[[Agent], Awaitable[None]], program: Any, tools: frozenset[str]) -> None:
     from mcp import Client  # 0.8 s that only these tests take
 
     async def run() -> None:
         async with Client(program, read_timeout_seconds=60) as client:
             listed = (await client.list_tools()).tools
-            assert {tool.name for tool in listed} == (tools or {"schema", "find", "read", "diff"})
+            assert {tool.name for tool in listed} == tools
             assert all(tool.annotations is not None and tool.annotations.read_only_hint for tool in listed)
+            assert not any(tool.output_schema for tool in listed)
             await ask(Agent(client))
 
     anyio.run(run)
@@ -135,7 +150,7 @@ def test_a_store(server: ExampleServer) -> None:
         assert bread["changed"] == [{"id": "milk-roll", "fields": [{"field": "price", "from": 180, "to": 190}]}]
         assert "no snapshot version" in (await agent.call("diff", old="2020")).lower()
 
-    asked(ask, *options(server))
+    asked(ask, *options(server), tools=OWNERS)
 
 
 def test_the_scope_of_a_key(server: ExampleServer) -> None:
@@ -152,7 +167,7 @@ def test_the_scope_of_a_key(server: ExampleServer) -> None:
 
     prefix = breads_key(server, "breads once")[:11]
     content = StoredContent(choose_workspace(str(server.store.root), "komugi"), "breads once")
-    asked_here(ask, content, tools={"schema", "find", "read"})
+    asked_here(ask, content, tools=READERS)
 
 
 def test_a_server(server: ExampleServer) -> None:
@@ -178,7 +193,7 @@ def test_a_server(server: ExampleServer) -> None:
         assert "no longer kept" in await agent.call("diff", old="20200101T000000000Z-00000000")
         assert "since: expected" in await agent.call("diff", old="yesterday")
 
-    asked(ask, "--url", f"{server.url}/v1/komugi", CMS_KEY=server.key)
+    asked(ask, "--url", f"{server.url}/v1/komugi", tools=OF_SERVER, CMS_KEY=server.key)
 
 
 def test_the_scope_of_a_key_of_a_server(server: ExampleServer) -> None:
@@ -188,14 +203,143 @@ def test_the_scope_of_a_key_of_a_server(server: ExampleServer) -> None:
 
     key = breads_key(server, "of a server")
     eventually(lambda: server.running.get("/v1/komugi/breads", headers={"X-API-KEY": key}).status == 200)
-    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", key)))
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", key)), tools=OF_SERVER)
 
 
 def test_a_server_that_refuses(server: ExampleServer) -> None:
     async def ask(agent: Agent) -> None:
         assert (await agent.call("schema")).endswith("This API key is not valid.")
 
-    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", "wrong")))
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", "wrong")), tools=OF_SERVER)
+
+
+async def ask_for_the_catalogue(agent: Agent, workspace: Workspace) -> None:
+    """Compared with the definitions, and with what lists say of their lengths."""
+    schema = await agent.call("schema")
+    assert (schema["workspace"], schema["languages"]) == (workspace.id, list(workspace.languages))
+    assert [api["endpoint"] for api in schema["apis"]] == [api.endpoint for api in workspace.apis]
+    for told, api in zip(schema["apis"], workspace.apis, strict=True):
+        languages = told.get("languages", schema["languages"])
+        assert languages == list(workspace.languages_of(api))
+        for lang in languages if told["kind"] == "list" else ():
+            found = await agent.call("find", api=api.endpoint, lang=lang, limit=1)
+            assert told["entries"][lang] == found["totalCount"]
+        assert_told(told["fields"], api.fields, workspace)
+
+
+def assert_told(told: list[dict[str, Any]], fields: tuple[Field, ...], workspace: Workspace) -> None:
+    for shown, field in zip(told, fields, strict=True):
+        assert (shown["id"], shown["name"], shown["type"]) == (field.id, field.name, field.type.value)
+        assert shown.get("required", False) == field.required
+        assert shown.get("options", []) == list(field.options or ())
+        targets = [api.endpoint for api in workspace.apis if api.uid in field.target_uids]
+        assert sorted(shown.get("refersTo", [])) == sorted(targets)
+        if field.fields:
+            assert_told(shown["fields"], field.fields, workspace)
+
+
+def test_all_that_is_defined_is_told(server: ExampleServer) -> None:
+    async def ask(agent: Agent) -> None:
+        await ask_for_the_catalogue(agent, server.workspace)
+
+    content = StoredContent(choose_workspace(str(server.store.root), "komugi"), None)
+    asked_here(ask, content, tools=OWNERS)
+
+
+def test_what_only_owners_are_told(server: ExampleServer, tmp_path: Path) -> None:
+    add_sample_views(server.store.workspace("komugi"), now_ms())
+    directory = shutil.copytree(EXAMPLE, tmp_path / "komugi")
+    (directory / "content" / "breads" / "wrong.md").write_text("---\nname: [\n---\n")
+
+    async def ask(agent: Agent) -> None:
+        found = await agent.call("scheduled")
+        told = [(one["what"], entry["id"], entry["title"]) for one in found["next"] for entry in one["entries"]]
+        assert told == [
+            ("ends", "bread-cards", "Bread cards, ten loaves for the price of nine"),
+            ("goes live", "sakura-anpan", "Cherry blossom anpan"),
+            ("goes live", "second-oven", "The second oven"),
+        ]
+        assert found["total"] == 3
+        only = await agent.call("scheduled", api="breads", limit=1)
+        assert (only["total"], only["next"][0]["at"]) == (1, "2040-03-19T22:00:00.000Z")
+        assert "There are: bakers, breads" in await agent.call("scheduled", api="bread")
+        most = (await agent.call("most_viewed", limit=2))["mostViewed"]
+        assert [(one["kind"], one["key"], one.get("title")) for one in most] == [
+            ("path", "/", None),
+            ("entry", "melon-bread", "Melon bread"),
+        ]
+        problems = await agent.call("problems")
+        assert (problems["errors"], problems["problems"][0]["file"]) == (1, "content/breads/wrong.md")
+
+    content = StoredContent(choose_workspace(str(server.store.root), "komugi", directory), None)
+    asked_here(ask, content, tools=OWNERS | {"problems"})
+
+
+def test_mistakes_in_arguments_are_told_in_plain_words(server: ExampleServer) -> None:
+    async def ask(agent: Agent) -> None:
+        for tool, arguments, said in (
+            ("find", {"api": "breads", "limit": 500}, 'limit: expected an integer from 1 to 100, got "500".'),
+            ("find", {"api": "breads", "limit": "many"}, "limit: expected an integer, got 'many'."),
+            ("find", {"api": "breads", "filter": "x"}, 'find has no argument "filter". Did you mean "filters"?'),
+            ("find", {}, 'find needs the argument "api".'),
+            ("find", {"api": "breads", "fields": [1]}, "fields: expected a text inside the list, got 1."),
+            ("read", {"api": "shop", "depth": 9}, 'depth: expected an integer from 0 to 2, got "9".'),
+            ("read", {"api": "shop", "format": "html"}, "format: expected 'json' or 'markdown', got 'html'."),
+            ("views", {"api": "breads", "ids": []}, "ids: expected 1 to 100 entry IDs"),
+            ("scheduled", {"limit": 0}, "limit: expected an integer from 1 to 100, got 0."),
+            ("most_viewed", {"days": 400}, "days: expected an integer from 1 to 365, got 400."),
+        ):
+            assert (await agent.call(tool, **arguments)).startswith(said), tool
+
+    content = StoredContent(choose_workspace(str(server.store.root), "komugi"), None)
+    asked_here(ask, content, tools=OWNERS)
+
+
+def test_entries_as_markdown(server: ExampleServer) -> None:
+    async def ask(agent: Agent) -> None:
+        one = await agent.call("read", api="breads", id="melon-bread", fields=["name", "story"], format="markdown")
+        assert one.startswith('---\nid: "melon-bread"\nname: "Melon bread"\n---\n\n<!-- story -->\n\nOur first batch')
+        assert "coat *inside*" in one
+        whole = await agent.call("read", api="journal", id="the-night-oven", format="markdown")
+        above, below = whole.removeprefix("---\n").split("---\n")
+        told = yaml.safe_load(above)
+        assert (told["author"], told["cover"]["width"]) == ("daniel", 1600)
+        found = server.get("journal/the-night-oven")
+        assert visible(comrak.render_markdown(below)) == visible(found["body"])
+        page = await agent.call("find", api="breads", fields=["name"], limit=2, format="markdown")
+        assert page.startswith('{"totalCount":5,"offset":0,"limit":2}\n---\n')
+        assert page.count("name: ") == 2
+
+    content = StoredContent(choose_workspace(str(server.store.root), "komugi"), None)
+    asked_here(ask, content, tools=OWNERS)
+
+
+def visible(html: str) -> str:
+    body = LexborHTMLParser(html).body
+    return " ".join(body.text(separator=" ").split()) if body else ""
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>a &lt;b&gt; &amp; *c* _d_ <code>x &lt; *y*</code></p>",
+        '<pre><code class="language-py">if a &lt; b:\n    print("*")\n</code></pre>',
+        "<table><thead><tr><th>a|b</th><th>c</th></tr></thead><tbody><tr><td>1</td><td>x|y</td></tr></tbody></table>",
+        "<ul><li>one<ul><li>two</li></ul></li><li>three</li></ul><ol><li>first</li></ol>",
+        "<h2>Head</h2><blockquote><p>said</p></blockquote><p>a<br>b <a href='/x'>link</a></p>",
+        "file.txt",
+    ],
+)
+def test_markdown_says_what_the_html_says(html: str) -> None:
+    """Rendered again, by the library that makes HTML of content, it has the same visible text."""
+    options = comrak.ExtensionOptions()
+    options.table = True
+    assert visible(comrak.render_markdown(markdown_of(html), options)) == visible(html)
+
+
+def test_markdown_keeps_what_markdown_can_say() -> None:
+    assert markdown_of('<ul><li><input type="checkbox" checked disabled> done</li></ul>') == "- [x] done"
+    assert markdown_of('<pre><code class="language-py">a\n</code></pre>') == "```py\na\n```"
 
 
 @pytest.fixture

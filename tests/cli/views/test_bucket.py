@@ -140,6 +140,7 @@ def test_what_cannot_be_is_said(cms: Cms, built_workspace: Path) -> None:
 def test_sql_over_a_bucket_asks_the_pulled_file(cms: Cms) -> None:
     for command in (("path",), ("sql", "SELECT 1")):
         assert "`cms views pull`" in cms("views", *command).err
+    cms("views", "flush")
     cms("views", "pull")
     counted = cms("views", "sql", "SELECT sum(views) AS views FROM daily_counts", "--file", "views.duckdb", "--json")
     assert counted.json == [{"views": 12}]
