@@ -72,7 +72,9 @@ def calendar(visit: Visit) -> Download:
     limits = {"apis": _apis(visit), "languages": _languages(visit)}
     since = _begin(visit, visit.today - timedelta(days=PAST_DAYS))
     found = visit.timeline.schedule(since, NEVER, most=MOST_IN_FILE, **limits)
-    body = calendar_file(visit.workspace, found.flips, flip_titles(visit.all_versions, found.flips, visit.now), visit.now)
+    body = calendar_file(
+        visit.workspace, found.flips, flip_titles(visit.all_versions, found.flips, visit.now), visit.now
+    )
     return Download(f"{visit.workspace.id}-schedule.ics", "text/calendar", body)
 
 

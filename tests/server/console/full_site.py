@@ -52,6 +52,10 @@ members:
 POSTS = "uid: api_posts0000001\nname: Posts\nendpoint: posts\nkind: list\nfields:\n  - {id: title, type: text}\n"
 HOUR = 3_600_000
 
+LAUNCHED = 5
+LAUNCH = "status: scheduled\npublishStart: 2039-03-01T09:00:00+09:00\npublishEnd: 2039-04-01T09:00:00+09:00"
+"""The live window of the entries that go live together."""
+
 
 @dataclass(frozen=True)
 class FullSite:
@@ -85,6 +89,10 @@ def full_site(directory: Path) -> FullSite:
     for number, start in enumerate(soon):
         text = f"---\ntitle: Coming {number}\nstatus: scheduled\n{start}\n---\nSoon.\n"
         (source / "content" / "journal" / f"coming-{number}.md").write_text(text)
+    for number in range(LAUNCHED):
+        text = f"---\ntitle: Spring {number}, a title of some length\n{LAUNCH}\n---\nSpring.\n"
+        (source / "content" / "journal" / f"spring-{number}.md").write_text(text)
+    (source / "content" / "journal" / "undated.md").write_text("---\ntitle: Undated\n---\nNobody knows when.\n")
     store = open_store(directory / "store")
     first = build(source, store, now=now, record=recorded_build(now)).version
     post = source / "content" / "journal" / "second-oven.md"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.programs.accessibility import violations
 from tests.server.console.browsing import EDITOR, OWNER
-from tests.server.console.full_site import FullSite, full_site
+from tests.server.console.full_site import LAUNCHED, FullSite, full_site
 from tests.server.console.watching import Watched, chromium
 from tests.sites.served_site import Running, eventually, serving
 
@@ -127,6 +127,40 @@ def test_an_editor_is_not_left_out(browser: Any, site: FullSite, server: Running
         watched.go(paths(site)[name])
         look(watched, f"{name} for an editor", tmp_path, "light", 390)
         assert watched.page.locator("main button, main .danger").count() == 0
+    watched.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280])
+def test_every_column_of_entries_is_in_sight(browser: Any, site: FullSite, server: Running, width: int) -> None:
+    watched = Watched(browser, site.store, server, width)
+    page = watched.go(f"{HERE}/entries/journal")
+    rights = "(cells) => cells.map((cell) => cell.getBoundingClientRect().right)"
+    assert max(page.locator("table.entries td").evaluate_all(rights)) <= width
+    dates = page.locator("table.entries td[data-label='Live from'] time").all_inner_texts()
+    assert "2039-03-01 09:00" in [" ".join(text.split()) for text in dates]
+    heights = "(dates) => dates.map((date) => date.getBoundingClientRect().height)"
+    lines = page.locator("table.entries td time").evaluate_all(heights)
+    assert max(lines) < 60  # the day on one line, the time on it or on the next
+    watched.context.close()
+
+
+def test_what_comes_next_has_titles_and_a_line_for_each_instant(browser: Any, site: FullSite, server: Running) -> None:
+    watched = Watched(browser, site.store, server, 1280)
+    page = watched.go(HERE)
+    lines = [" ".join(line.split()) for line in page.locator(".flips li").all_inner_texts()]
+    named = " ".join(f"Spring {number}, a title of some length Journal, en" for number in range(3))
+    assert [line for line in lines if "2039-" in line] == [
+        f"2039-0{month}-01 09:00 {named} and 2 more {LAUNCHED} {what}" for month, what in ((3, "go live"), (4, "end"))
+    ]
+    assert any("Cherry blossom anpan Breads, en goes live" in line for line in lines)
+    page.get_by_role("link", name="and 2 more").first.click()
+    page.wait_for_url("**/schedule?month=2039-03#day-2039-03-01")
+    assert page.locator("#day-2039-03-01 li").count() == LAUNCHED
+    page = watched.go(f"{HERE}/entries/journal/undated")
+    assert page.inner_text(".facts").count("not known") == 3
+    assert "1970" not in page.inner_text("main")
+    row = watched.go(f"{HERE}/entries/journal?id=undated").locator("table.entries tbody tr").inner_text()
+    assert "not known" in row
     watched.context.close()
 
 
