@@ -5,6 +5,7 @@ It is put together from what a key may ask for itself: the schema, the OpenAPI d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from snapshots.problems import ParquetryError
 
 MOST_COUNTED: Final = 50
 """Lists whose lengths are asked for, one request each: in the main language first."""
+
+_LANGUAGES: Final = re.compile("`([A-Za-z0-9-]+)`")
 
 Json = Mapping[str, Any]
 
@@ -77,9 +80,11 @@ class _Described:
         self._paths: Json = document["paths"] if document else {}
         self._schemas: Json = document["components"]["schemas"] if document else {}
         self._endpoints = {name: api["endpoint"] for api in schema["apis"] for name in self._names(api["endpoint"])}
+        about = document["info"].get("description", "") if document else ""
+        named = _LANGUAGES.findall(about.rpartition("Languages: ")[2])
         found = [lang for api in schema["apis"] for lang in self.languages(api["endpoint"])]
-        self.workspace_languages = list(dict.fromkeys(found))
-        """The languages in which anything can be asked for, the main one first."""
+        self.workspace_languages = list(dict.fromkeys([*named, *found]))
+        """The languages of the workspace, the main one first."""
 
     def languages(self, endpoint: str) -> list[str]:
         """Return the languages of an API, the main one first; none where they are not known."""

@@ -14,7 +14,6 @@ from cli.mcp.owner import StoreOwner
 from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
 from engine.read.query.stages import TimedStages
 from engine.read.reader.reader import Reader, open_reader
-from engine.typed.names import as_read
 from snapshots.compare.compatibility import change_document
 from snapshots.compare.diff import FileDiff, diff
 from snapshots.times import now_ms, parse_datetime
@@ -61,10 +60,7 @@ class StoredContent:
 
     def description(self) -> dict[str, Any]:
         """Return the OpenAPI description of what the key can read."""
-        from server.reference.workspace_document import workspace_document
-
-        workspace = self._chosen.workspace_store.manifest(self._chosen.current_version()).workspace
-        return workspace_document(as_read(workspace, self._scope(now_ms())), "/")
+        return self.answer("_openapi", None)
 
     def diff(self, old: str | None, new: str | None) -> dict[str, Any]:
         """Return the changes of published entries, also of those that are not visible yet, and of definitions."""

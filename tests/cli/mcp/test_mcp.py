@@ -27,6 +27,7 @@ from cli.remote.server import Server
 from engine.access.keys.access import AccessFile, disable_key, issue_key
 from snapshots.build.build import build
 from snapshots.model import Field, Workspace
+from snapshots.store.store import open_store
 from snapshots.times import format_datetime, now_ms
 from tests.programs.command_line import Cms, in_process
 from tests.sites.example_server import EXAMPLE, ExampleServer, example_server
@@ -39,6 +40,25 @@ READERS = frozenset({"schema", "find", "read", "views"})
 """The tools of every agent."""
 OF_SERVER = READERS | {"diff"}
 OWNERS = OF_SERVER | {"scheduled", "most_viewed"}
+PAGES_API = """\
+uid: api_Pages0000001
+name: Pages
+endpoint: pages
+kind: list
+description: Pages of the site.
+fields:
+  - {id: title, name: Title, type: text, description: "Shown in tabs.\\n\\nShort."}
+  - id: parts
+    name: Parts
+    type: groups
+    groups:
+      - {id: quote, name: Quote, fields: [{id: said, name: Said, type: text}]}
+      - id: look
+        name: Look
+        fields:
+          - {id: kind, name: Kind, type: single_select, options: [big, small]}
+          - {id: of, name: Of, type: reference, api: pages}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -242,8 +262,82 @@ def test_all_that_is_defined_is_told(server: ExampleServer) -> None:
     async def ask(agent: Agent) -> None:
         await ask_for_the_catalogue(agent, server.workspace)
 
-    content = StoredContent(choose_workspace(str(server.store.root), "komugi"), None)
-    asked_here(ask, content, tools=OWNERS)
+    chosen = choose_workspace(str(server.store.root), "komugi")
+    asked_here(ask, StoredContent(chosen, None), tools=OWNERS)
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", server.key)), tools=OF_SERVER)
+
+
+def test_a_key_is_told_of_nothing_beyond_its_scope(server: ExampleServer) -> None:
+    """By a server as by the store."""
+    told: list[Any] = []
+
+    async def ask(agent: Agent) -> None:
+        told.append(await agent.call("schema"))
+
+    key = breads_key(server, "breads alone")
+    chosen = choose_workspace(str(server.store.root), "komugi")
+    eventually(lambda: server.running.get("/v1/komugi/breads", headers={"X-API-KEY": key}).status == 200)
+    asked_here(ask, StoredContent(chosen, "breads alone"), tools=READERS)
+    asked_here(ask, ServedContent(Server(f"{server.url}/v1/komugi", key)), tools=OF_SERVER)
+    assert told[0] == told[1]
+    [breads] = told[0]["apis"]
+    fields = {field["id"]: field.get("refersTo") for field in breads["fields"]}
+    assert (breads["endpoint"], fields["goes_with"], fields["baker"]) == ("breads", ["breads"], None)
+    assert "bakers" not in json.dumps(told)
+
+
+def test_descriptions_and_kinds_of_groups_are_told(tmp_path: Path) -> None:
+    for name, text in (
+        ("workspace.yaml", "id: told\nlanguages: [en, de]\n"),
+        ("apis/pages.yaml", PAGES_API),
+        ("content/pages/one.md", "---\ntitle: One\ncreatedAt: 2026-01-01\n---\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    store = open_store(tmp_path / "store")
+    build(tmp_path, store, now=now_ms())
+
+    async def ask(agent: Agent) -> None:
+        assert (await agent.call("schema"))["apis"] == [
+            {
+                "endpoint": "pages",
+                "name": "Pages",
+                "kind": "list",
+                "description": "Pages of the site.",
+                "languages": ["en"],
+                "entries": {"en": 1},
+                "fields": [
+                    {"id": "title", "name": "Title", "type": "text", "description": "Shown in tabs.\n\nShort."},
+                    {
+                        "id": "parts",
+                        "name": "Parts",
+                        "type": "groups",
+                        "groups": [
+                            {
+                                "id": "quote",
+                                "name": "Quote",
+                                "fields": [{"id": "said", "name": "Said", "type": "text"}],
+                            },
+                            {
+                                "id": "look",
+                                "name": "Look",
+                                "fields": [
+                                    {
+                                        "id": "kind",
+                                        "name": "Kind",
+                                        "type": "single_select",
+                                        "options": ["big", "small"],
+                                    },
+                                    {"id": "of", "name": "Of", "type": "reference", "refersTo": ["pages"]},
+                                ],
+                            },
+                        ],
+                    },
+                ],
+            }
+        ]
+
+    asked_here(ask, StoredContent(choose_workspace(str(store.root), "told"), None), tools=OWNERS)
 
 
 def test_what_only_owners_are_told(server: ExampleServer, tmp_path: Path) -> None:
@@ -303,8 +397,8 @@ def test_entries_as_markdown(server: ExampleServer) -> None:
         whole = await agent.call("read", api="journal", id="the-night-oven", format="markdown")
         above, below = whole.removeprefix("---\n").split("---\n")
         told = yaml.safe_load(above)
-        assert (told["author"], told["cover"]["width"]) == ("daniel", 1600)
-        found = server.get("journal/the-night-oven")
+        found = server.get("journal/the-night-oven?depth=0")
+        assert told == {name: value for name, value in found.items() if name != "body"}
         assert visible(comrak.render_markdown(below)) == visible(found["body"])
         page = await agent.call("find", api="breads", fields=["name"], limit=2, format="markdown")
         assert page.startswith('{"totalCount":5,"offset":0,"limit":2}\n---\n')
