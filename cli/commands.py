@@ -33,8 +33,19 @@ COMMANDS = {
     "editor-config": ("cli.definitions.editor_config", "Print the configuration of a browser-based editor."),
     "mcp": ("cli.mcp.command", "Let an agent find, read and compare content."),
     "types": ("cli.definitions.types", "Print types for a workspace, with or without a client."),
+    "completion": ("cli.shell_completion", "Complete commands, versions, keys and endpoints as you type."),
 }
 """The module whose ``app`` is the command, and the command's summary in ``cms --help``, by name."""
+
+GROUPS = {
+    "To begin with": ("demo", "init", "import"),
+    "For content teams": ("check", "dev", "draft", "review", "snapshot", "editor-config"),
+    "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
+    "For analysts": ("views",),
+    "For operators": ("serve", "key", "console", "store"),
+    "For your shell": ("completion",),
+}
+"""The commands in the order of ``cms --help``, by those who use them most."""
 
 OTHER_WORDS = {
     "adopt": "init",
@@ -94,6 +105,13 @@ class LateCommands(Commands):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as its base has it
+        """Write the commands, in groups by those who use them."""
+        width = max(map(len, self.commands))
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(f"{name:{width}}", COMMANDS[name][1]) for name in names])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that the arguments name, in place of its stand-in in ``--help``."""

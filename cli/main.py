@@ -27,6 +27,7 @@ _DISK_ERRORS = {*_FULL, errno.EFBIG, errno.EIO, errno.EROFS}
 
 # The base of all errors that Typer raises for wrong usage; Typer exports its subclasses only.
 _ClickException: Any = typer.BadParameter.__mro__[2]
+_UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     cls=LateCommands,
@@ -43,7 +44,14 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+STORE = """\
+The store is where snapshot versions, keys and page views are kept: a directory, or the URL of a bucket, such as
+s3://bucket/prefix. It is the one that --store names, else the environment's CMS_STORE, else .cms in the workspace,
+else .cms in the current directory.
+"""
+
+
+@app.callback(epilog=STORE)
 def cms(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -78,7 +86,7 @@ def _run() -> int:
     try:
         return app(prog_name="cms", standalone_mode=False) or 0
     except _ClickException as error:
-        error.show()
+        _show_usage_error(error)
         _print_document(error.format_message())
         return WRONG_USAGE
     except typer.Abort:
@@ -93,6 +101,17 @@ def _run() -> int:
             raise
         cause = "the disk is full. Free some space and try again" if error.errno in _FULL else error.strerror
         return _failed(f"{error.filename or 'A file cannot be written'}: {cause}.")
+
+
+def _show_usage_error(error: Any) -> None:
+    """Say on standard error what is wrong with the arguments, as Typer does, with lines broken at words."""
+    is_help = type(error).show is not _UsageError.show  # a group of commands was called without one
+    if is_help or error.ctx is None:
+        error.show()
+        return
+    lines.message(error.ctx.get_usage())
+    lines.message(f"Try '{error.ctx.command_path} --help' for help.\n")
+    lines.message(f"Error: {error.format_message()}")
 
 
 def _failed(message: str) -> int:

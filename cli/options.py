@@ -17,8 +17,7 @@ StoreLocation: TypeAlias = Annotated[
         "--store",
         envvar="CMS_STORE",
         metavar="STORE",
-        help="Where snapshots and keys are kept: a directory, or the URL of a bucket, such as s3://…. "
-        "Default: .cms in the workspace, else in the current directory.",
+        help="The store; `cms --help` says which it is by default.",
     ),
 ]
 WorkspaceId: TypeAlias = Annotated[

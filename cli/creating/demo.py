@@ -214,16 +214,16 @@ def _report(shown: Demo, address: str, *, served: bool, json: bool) -> None:
     else:
         port = address.rpartition(":")[2]
         lines.answer("Serve it with")
-        lines.answer(f"\n{wording.program()} serve --store {shlex.quote(str(shown.store))} --port {port}", style="bold")
+        lines.copied(f"\n{wording.program()} serve --store {shlex.quote(str(shown.store))} --port {port}", style="bold")
         lines.answer("\nand paste any of these:")
     for title, command in commands:
         lines.answer(f"\n{title}", style="dim")
-        lines.answer(command)
+        lines.copied(command)
     lines.answer(f"\nThe content is in {shown.directory}. Change a file, and publish it from another terminal:")
     directory = shlex.quote(str(shown.directory))
-    lines.answer(f"\n{wording.program()} snapshot build {directory} --public-url {address}", style="bold")
+    lines.copied(f"\n{wording.program()} snapshot build {directory} --public-url {address}", style="bold")
     lines.answer("\nA page with charts of the page views:")
-    lines.answer(f"\n{wording.program()} views report --store {shlex.quote(str(shown.store))}", style="bold")
+    lines.copied(f"\n{wording.program()} views report --store {shlex.quote(str(shown.store))}", style="bold")
     end = "Ctrl-C stops the server and removes the directory." if served else "Remove the directory when you are done."
     lines.answer(f"\n{end}")
 

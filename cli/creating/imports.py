@@ -79,9 +79,9 @@ def _import(kind: str, source: Path, directory: Path, assets: str | None, langua
     tables.table(("API", "LANGUAGE VERSIONS"), rows, right=("LANGUAGE VERSIONS",))
     _losses(report)
     cms = wording.program()
-    lines.answer(f"\nWhat comes next:\n\ncd {shlex.quote(str(directory))}")
-    lines.answer(f"{cms} check                 # list every problem, with file and line")
-    lines.answer(f"{cms} snapshot build        # build a snapshot version, and make it current")
+    lines.copied(f"\nWhat comes next:\n\ncd {shlex.quote(str(directory))}")
+    lines.copied(f"{cms} check                 # list every problem, with file and line")
+    lines.copied(f"{cms} snapshot build        # build a snapshot version, and make it current")
 
 
 def _losses(report: ImportReport) -> None:

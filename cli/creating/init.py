@@ -85,15 +85,15 @@ def init(
         lines.message(f"  {directory / file}", style="dim")
     cms = wording.program()
     if directory != Path():
-        lines.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
+        lines.copied(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
     else:
         lines.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n')
     if site is not None:
-        lines.answer(f"grep -rn TODO workspace.yaml apis  # list the {decisions} decisions for you to make")
-    lines.answer(f"{cms} check                 # list every problem, with file and line")
-    lines.answer(f"{cms} snapshot build        # build a snapshot version, and make it current")
-    lines.answer(f"{cms} key create website    # issue an API key, shown only once")
-    lines.answer(f"{cms} serve                 # start the server")
+        lines.copied(f"grep -rn TODO workspace.yaml apis  # list the {decisions} decisions for you to make")
+    lines.copied(f"{cms} check                 # list every problem, with file and line")
+    lines.copied(f"{cms} snapshot build        # build a snapshot version, and make it current")
+    lines.copied(f"{cms} key create website    # issue an API key, shown only once")
+    lines.copied(f"{cms} serve                 # start the server")
 
 
 def _report_example(directory: Path, made: ExampleMade, *, json: bool) -> None:

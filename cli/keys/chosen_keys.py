@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from cli.location import choose_workspace
 from cli.output import documents, lines, tables, wording
-from snapshots.times import now_ms
+from snapshots.times import now_ms, parse_datetime
 
 if TYPE_CHECKING:
     from datetime import date
@@ -87,6 +88,7 @@ def report_key(chosen: ChosenKeys, key: Key, sentence: str | None, *, json: bool
         return
     if sentence:
         lines.message(sentence)
+    zone = f"({chosen.workspace.timezone})"
     limit = key.rate_limit or chosen.workspace.rate_limit
     tables.facts(
         [
@@ -95,15 +97,15 @@ def report_key(chosen: ChosenKeys, key: Key, sentence: str | None, *, json: bool
             ("Workspace", chosen.workspace.id),
             ("Scope", scope_text(key, chosen.workspace)),
             ("State", str(document["label"])),
-            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} ({chosen.workspace.timezone})"),
+            ("Valid", f"{key.period.start} to {key.period.end or 'no end date'} {zone}"),
             ("Rate limit", f"{limit:,} requests a minute{'' if key.rate_limit else ' (the workspace’s)'}"),
-            ("Created", wording.instant(key.created_at)),
-            ("Last used", last_use(document)),
+            ("Created", f"{wording.local_minute(key.created_at, chosen.zone)} {zone}"),
+            ("Last used", f"{last_use(document, chosen)} {zone if document['lastUsedAt'] else ''}".rstrip()),
         ]
     )
 
 
-def last_use(document: dict[str, object]) -> str:
-    """Return the instant of a key's last use in a form for people; a dash for a key never used."""
+def last_use(document: dict[str, object], chosen: ChosenKeys) -> str:
+    """Return the instant of a key's last use in the workspace's time zone; a dash for a key never used."""
     moment = document["lastUsedAt"]
-    return f"{str(moment)[:16].replace('T', ' ')} UTC" if moment else "-"
+    return wording.local_minute(parse_datetime(str(moment), UTC), chosen.zone) if moment else "-"

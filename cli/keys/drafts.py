@@ -59,8 +59,8 @@ def list_drafts(
         lines.answer(f"{one.api.endpoint} / {one.entry} ({one.lang})", style="bold")
         page = one.page()
         if page is not None:
-            lines.answer(f"  {page}")
-        lines.answer(f"  {_request(url, in_dev=in_dev)}", style="" if page is None else "dim")
+            lines.copied(f"  {page}")
+        lines.copied(f"  {_request(url, in_dev=in_dev)}", style="" if page is None else "dim")
     if None in urls:
         lines.message("Draft keys come with the first API key: `cms key create NAME` issues one.")
 

@@ -29,15 +29,16 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
                 scope_text(key, chosen.workspace),
                 str(document["label"]),
                 str(local_date(key.created_at, chosen.zone)),
-                last_use(document),
+                last_use(document, chosen),
             )
             for key, document in zip(keys, listed, strict=True)
         ]
+        used = f"LAST USED ({chosen.workspace.timezone})"
         tables.table(
-            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"),
+            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", used),
             rows,
-            whole=("PREFIX", "STATE", "CREATED", "LAST USED"),
-            spare=("CREATED", "LAST USED"),
+            whole=("PREFIX", "STATE", "CREATED", used),
+            spare=("CREATED", used),
         )
     else:
         lines.message(f'Workspace "{chosen.workspace.id}" has no keys yet. `cms key create NAME` issues one.')

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,26 @@ from cli.output.streams import flush, printable, write, writing
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 UNBOUNDED_WIDTH = 100_000
 """The width in columns where there is no terminal: a pipe gets every value whole."""
+_WORD = re.compile(r"^\s*\S+\s*|\S+\s*")
 SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "breaking": "bold red"}
 
 
 def answer(text: str, style: str = "") -> None:
-    """Print a line of the command's answer on standard output, never wrapped or cut."""
+    """Print a line of the command's answer on standard output."""
     print_line((text, style), stderr=False)
+
+
+def copied(text: str, style: str = "") -> None:
+    """Print a line that is there to be copied, such as a command, on standard output: a terminal gets it unbroken."""
+    if is_terminal(stderr=False):
+        styled_line(False, (text, style), whole=True)
+        flush()
+    else:
+        answer(text, style)
 
 
 def message(text: str, style: str = "") -> None:
@@ -64,15 +76,37 @@ def plain_line(stderr: bool, *parts: tuple[str, str]) -> None:
     write("\n".join(line.expandtabs() for line in f"{text}\n".split("\n")), stderr=stderr)
 
 
-def styled_line(stderr: bool, *parts: tuple[str, str]) -> None:
-    """Write (text, style) pairs as one line in colour."""
+def styled_line(stderr: bool, *parts: tuple[str, str], whole: bool = False) -> None:
+    """Write (text, style) pairs in colour: as one line if it is to stay ``whole``, else broken at words where the
+    terminal ends."""
     from rich.text import Text
 
     line = Text()
     for text, style in parts:
         line.append(printable(text), style)
+    console = console_of(stderr=stderr)
+    pieces = [line] if whole else _broken(line, console.width)
     with writing(stderr=stderr):
-        console_of(stderr=stderr).print(line, soft_wrap=True)
+        for piece in pieces:
+            console.print(piece, soft_wrap=True)
+
+
+def _broken(text: Text, width: int) -> list[Text]:
+    """Return the lines of a text, those that are too wide broken before the first word that does not fit."""
+    from rich.cells import cell_len
+
+    pieces: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        breaks, used = [], 0
+        for word in _WORD.finditer(line.plain):
+            if used and used + cell_len(word[0].rstrip()) > width:
+                breaks.append(word.start())
+                used = 0
+            used += cell_len(word[0])
+        for piece in line.divide(breaks):
+            piece.rstrip()
+            pieces.append(piece)
+    return pieces
 
 
 def _labelled(severity: str, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from snapshots.times import format_datetime
@@ -33,6 +34,11 @@ def moment(ms: int) -> str:
     """Return UTC milliseconds for a column headed UTC: ``2026-11-21 05:51:07``."""
     text = format_datetime(ms)
     return f"{text[:10]} {text[11:19]}"
+
+
+def local_minute(ms: int, zone: tzinfo) -> str:
+    """Return UTC milliseconds in a time zone: ``2026-11-21 14:51``."""
+    return datetime.fromtimestamp(ms / 1000, zone).strftime("%Y-%m-%d %H:%M")
 
 
 def program() -> str:

@@ -192,9 +192,9 @@ def _print_explanation(explanation: dict[str, Any]) -> None:
     made = {part["sql"]: part["part"] for part in explanation["parts"] if part["sql"]}
     for number, one in enumerate(explanation["statements"], 1):
         lines.answer(f"{number}. {made.get(one['sql'], 'entries that a draft refers to')}", style="bold")
-        lines.answer(one["sql"])
-        lines.answer("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
-        lines.answer(f"\n{one['plan']}\n")
+        lines.copied(one["sql"])
+        lines.copied("".join(f"\n${name} = {value!r}" for name, value in one["parameters"].items()).lstrip())
+        lines.copied(f"\n{one['plan']}\n")
     for title, parts in (
         ("Milliseconds of each part, asked for the first time:", explanation["parts"]),
         ("The same asked again:", explanation["partsAgain"]),

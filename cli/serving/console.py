@@ -74,6 +74,6 @@ def console(
         documents.write_json({"url": link, "as": person.address, "expiresAt": format_datetime(now + LINK_MS)})
         return
     lines.message(f"This link signs in {person.address}, once and within 15 minutes:")
-    lines.answer(link)
+    lines.copied(link)
     if open_ and not webbrowser.open(link):
         lines.warning("No browser could be started here. Open the link yourself.")

@@ -34,7 +34,7 @@ def path(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Js
     if json:
         documents.write_json({"file": str(file)})
     else:
-        lines.answer(str(file))
+        lines.copied(str(file))
 
 
 def sql(

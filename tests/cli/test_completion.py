@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -58,6 +60,29 @@ def test_versions_keys_endpoints_and_workspaces(cms: Cms) -> None:
     ]
     assert offered(cms, "cms query b") == ["blog"]
     assert offered(cms, "cms snapshot list -w ") == ["site"]
+
+
+def test_how_a_shell_learns_it(cms: Cms) -> None:
+    told = cms("completion").out
+    assert "cms --install-completion" in told
+    assert "completion bash > /etc/bash_completion.d/cms" in told
+    for shell in ("bash", "zsh", "fish", "powershell"):
+        assert "_CMS_COMPLETE" in cms("completion", shell).out
+    assert cms("completion", "dos").status == 2
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_by_the_printed_script(tmp_path: Path) -> None:
+    program = tmp_path / "cms"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(CMS)} "$@"\n')
+    program.chmod(0o755)
+    asked = (
+        'eval "$(cms completion bash)"; COMP_WORDS=(cms snapshot pr); COMP_CWORD=2; '
+        '_cms_completion cms; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ran = subprocess.run(["bash", "-c", asked], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout == "prune\n"
 
 
 def test_commands_are_offered_in_every_group(cms: Cms) -> None:

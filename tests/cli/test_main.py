@@ -8,12 +8,15 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cli.commands import OTHER_WORDS
+from cli.commands import COMMANDS, GROUPS, OTHER_WORDS
 from tests.programs.command_line import CMS, Cms, in_process, process, process_from_nothing, write_workspace
 from tests.stores.small_disk import fill, small_disk
 
@@ -50,8 +53,8 @@ def test_help_imports_nothing_heavy(arguments: list[str], heavy: set[str]) -> No
 
 def test_the_summaries_in_the_help_are_those_of_the_commands(cms: Cms) -> None:
     whole = cms("--help").out
-    listed = dict(re.findall(r"^  ([a-z]+) {2,}(\S.*)$", whole.partition("Commands:")[2], re.MULTILINE))
-    assert listed
+    listed = dict(re.findall(r"^  ([a-z-]+) {2,}(\S.*)$", whole.partition("To begin with:")[2], re.MULTILINE))
+    assert sorted(listed) == sorted(COMMANDS) == sorted(name for names in GROUPS.values() for name in names)
     for name, summary in listed.items():
         assert summary in cms(name, "--help").out
         assert len(f"  {name}  {summary}") <= 80
@@ -263,6 +266,55 @@ def test_colour_is_for_terminals_and_can_be_refused(tmp_path: Path) -> None:
     assert COLOUR.search(on_a_terminal("check", str(tmp_path)))
     assert not COLOUR.search(on_a_terminal("check", str(tmp_path), env={"NO_COLOR": "1"}))
     assert "\x1b" not in process("check", tmp_path).out
+
+
+def test_lines_end_at_words(tmp_path: Path) -> None:
+    """On a terminal; what is there to be copied stays whole, and so does everything in a pipe."""
+    write_workspace(tmp_path)
+    long = "/".join(["folder"] * 4)
+    (tmp_path / f"content/blog/{long}").mkdir(parents=True)
+    (tmp_path / f"content/blog/{long}/one.md").write_text("---\nrating: many\n---\n", encoding="utf-8")
+    piped = process("check", tmp_path).out
+    assert any(len(line) > 80 for line in piped.splitlines())
+    shown = on_a_terminal("check", str(tmp_path), env={"NO_COLOR": "1"})
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines() if "━" not in line]
+    assert all(len(line) <= 80 for line in lines)
+    assert " ".join(piped.split()) in " ".join(" ".join(lines).split())
+    assert not set(" ".join(lines).split()) - set(piped.split()) - {""}
+    refused = on_a_terminal("views", "top", "--of", "nothing that there is", env={"NO_COLOR": "1"}).splitlines()
+    assert all(len(line) <= 80 for line in refused)
+    command = next(line for line in on_a_terminal("completion").splitlines() if "bash_completion.d" in line)
+    assert command.endswith("completion bash > /etc/bash_completion.d/cms\x1b[0m")
+
+
+def test_every_command_that_prints_a_table_has_json() -> None:
+    from typer.main import get_command
+
+    def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+        inside = getattr(command, "commands", None)
+        if inside is None:
+            yield name, command
+        for one, below in (inside or {}).items():
+            yield from commands(f"{name} {one}", below)
+
+    without = {
+        name
+        for group in COMMANDS
+        for name, command in commands(group, get_command(import_module(COMMANDS[group][0]).app))
+        if not any("--json" in option.opts for option in command.params)
+    }
+    # These go on, or print the source of something, or JSON.
+    assert without == {
+        *("serve", "dev", "mcp", "completion"),
+        *("editor-config", "openapi", "types typescript", "types python"),
+    }
+
+
+def test_the_store_is_explained_once(cms: Cms) -> None:
+    whole = " ".join(cms("--help").out.split())
+    assert "else the environment's CMS_STORE, else .cms in the workspace, else .cms in the current directory." in whole
+    for command in (("key", "list"), ("snapshot", "build"), ("views", "top"), ("query",)):
+        assert "The store; `cms --help` says which it is by default." in " ".join(cms(*command, "--help").out.split())
 
 
 def test_content_cannot_steer_the_terminal(cms: Cms, tmp_path: Path) -> None:

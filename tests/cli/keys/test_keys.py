@@ -86,7 +86,7 @@ def test_a_list_for_people(cms: Cms) -> None:
     assert 'Workspace "site" has no keys yet.' in cms("key", "list").err
     cms("key", "create", "Website", "--validity", "none")
     header, row = cms("key", "list").out.splitlines()
-    assert re.split(" {2,}", header) == ["PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"]
+    assert re.split(" {2,}", header) == ["PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED (Asia/Tokyo)"]
     assert re.split(" {2,}", row)[1:4] == ["Website", "all APIs", "No expiry"]
 
 
@@ -174,7 +174,10 @@ def test_when_a_key_was_last_used(cms: Cms) -> None:
     uses.write()
     assert cms("key", "list", "--json").json[0]["lastUsedAt"] == "2026-11-18T11:06:40.000Z"
     assert cms("key", "show", key["prefix"], "--json").json["lastUsedAt"] == "2026-11-18T11:06:40.000Z"
-    assert cms("key", "list").out.splitlines()[1].endswith(" 2026-11-18 11:06 UTC")
+    assert cms("key", "list").out.splitlines()[1].endswith(" 2026-11-18 20:06")
+    shown = cms("key", "show", key["prefix"]).out
+    assert "2026-11-18 20:06" in shown
+    assert "UTC" not in shown
 
 
 def test_a_key_is_created_on_a_day_of_the_workspaces_zone(cms: Cms, monkeypatch: pytest.MonkeyPatch) -> None:
