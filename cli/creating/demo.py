@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.creating.examples import EXAMPLES, Example
 from cli.location import STORE, store_at
 from cli.options import Json, new_app
 from cli.output import documents, lines, wording
@@ -26,36 +28,11 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-EXAMPLE = Path(__file__).parent / "example"
 HOST = "127.0.0.1"
 READY_SECONDS = 30.0
 
-REQUESTS = (
-    ("The newest breads", "breads?limit=2"),
-    ("One of them", "breads/melon-bread"),
-    (
-        "In Japanese, or in English if there is no translation",
-        "breads?lang=ja&lang_fallback=true&include=_langs&fields=name",
-    ),
-    ("With references expanded two levels deep", "journal/the-night-oven?depth=2&fields=title,author"),
-    (
-        "Filtered and sorted",
-        "breads?filters=vegan[equals]true[and]price[less_than]1000&orders=-price&fields=name,price",
-    ),
-    ("Entries that contain a word", "journal?q=oven&fields=title"),
-    ("An object API", "shop?fields=title,welcome,todays_bread"),
-    (
-        "The most viewed first (the demo comes with four weeks of made-up page views)",
-        "breads?orders=-views&fields=name",
-    ),
-    ("The APIs and their fields", "_schema"),
-)
-"""A request to try: a title, and the path and query below the workspace."""
 TYPES = ("Types and a client for TypeScript, in one file (or `_types/python`)", "_types/typescript", "cms.ts")
 """What an application begins with: a title, a path, and the file that takes the answer."""
-DRAFT = ("journal", "the-night-oven", "en")
-"""Endpoint, entry and language of the unpublished changes to preview."""
-PREVIEW = ("Unpublished changes, with their draft key", "journal/the-night-oven?fields=title,tags")
 
 
 class DemoFailed(ParquetryError):
@@ -64,8 +41,9 @@ class DemoFailed(ParquetryError):
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The example as built, and an API key for it."""
+    """An example as built, and an API key for it."""
 
+    example: Example
     directory: Path
     """The workspace's directory, which holds the store too."""
     built: BuildResult
@@ -82,11 +60,11 @@ class Demo:
 
     def commands(self, address: str) -> list[tuple[str, str]]:
         """Return (title, ``curl`` line) for each request to try on the server at ``address``."""
-        title, target = PREVIEW
+        title, target = self.example.preview
         types, path, file = TYPES
         return [
             (types, f"{self._curl(address, path)} > {file}"),
-            *((title, self._curl(address, target)) for title, target in REQUESTS),
+            *((title, self._curl(address, target)) for title, target in self.example.requests),
             (title, self._curl(address, target, f"X-Draft-Key: {self.draft_key}")),
         ]
 
@@ -96,8 +74,22 @@ class Demo:
         return f"curl -sg '{self.url(address)}/{target}'{options}"
 
 
+class Bundled(StrEnum):
+    """The workspace of an example."""
+
+    KOMUGI = "komugi"
+    ACME = "acme"
+
+
 @app.command()
 def demo(
+    workspace: Annotated[
+        Bundled,
+        typer.Option(
+            "--workspace",
+            help="The example: komugi, a bakery, or acme, the content of the examples in the reference of the API.",
+        ),
+    ] = Bundled.KOMUGI,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")
     ] = 8787,
@@ -111,48 +103,50 @@ def demo(
     """
     if no_serve and port == 0:
         raise typer.BadParameter("--port 0 leaves the choice to the server, and --no-serve starts none.")
+    example = EXAMPLES[workspace.value]
     with _directory(keep=no_serve) as directory:
         if no_serve:
             address = f"http://{HOST}:{port}"
-            _report(_prepare(directory, address), address, served=False, json=json)
+            _report(_prepare(example, directory, address), address, served=False, json=json)
         else:
-            _serve(directory, port, json=json)
+            _serve(example, directory, port, json=json)
 
 
-def _prepare(directory: Path, address: str) -> Demo:
-    """Copy the example to ``directory``, build it for the server at ``address``, issue a key, and count made-up page
+def _prepare(example: Example, directory: Path, address: str) -> Demo:
+    """Copy an example to ``directory``, build it for the server at ``address``, issue a key, and count made-up page
     views."""
-    from cli.creating.sample_views import add_sample_views
+    from cli.creating.sample_views import add_views
     from engine.administration.administrator import operator
     from engine.administration.keys import issue_key
     from engine.administration.versions import recorded_build
     from snapshots.build.build import build
 
-    shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
+    shutil.copytree(example.folder, directory, dirs_exist_ok=True)
     now = now_ms()
     store = store_at(None, directory)
     built = build(directory, store, now=now, public_url=address, record=recorded_build(now))
     workspace_store = store.workspace(built.workspace)
     workspace = workspace_store.manifest(built.version).workspace
     _, key = issue_key(operator(workspace_store, now), workspace, name="Demo", scope=None)
-    add_sample_views(workspace_store, now)
-    return Demo(directory, built, key, _draft_key(workspace_store, built.version))
+    add_views(workspace_store, example.views(now), now)
+    draft_key = example.draft_key or _derived_key(example, workspace_store, built.version)
+    return Demo(example, directory, built, key, draft_key)
 
 
-def _draft_key(workspace_store: WorkspaceStore, version: str) -> str:
-    """Return the derived draft key of the example's unpublished changes."""
+def _derived_key(example: Example, workspace_store: WorkspaceStore, version: str) -> str:
+    """Return the derived draft key of an example's unpublished changes."""
     from engine.access.drafts.keys import derived_draft_key
     from engine.access.keys.access import AccessFile
 
-    endpoint, entry, lang = DRAFT
+    endpoint, entry, lang = example.draft
     api = workspace_store.manifest(version).workspace.api(endpoint)
     access = AccessFile(workspace_store).read()
     if api is None or access is None:
-        raise DemoFailed(f"The example in {EXAMPLE} is incomplete. Install parquetry again.")
+        raise DemoFailed(f"The example in {example.folder} is incomplete. Install parquetry again.")
     return derived_draft_key(access.draft_secret, workspace_store.id, api.uid, entry, lang)
 
 
-def _serve(directory: Path, port: int, *, json: bool) -> None:
+def _serve(example: Example, directory: Path, port: int, *, json: bool) -> None:
     """Serve until a signal ends the server; print the commands to try as soon as requests are answered."""
     from server.run import address_of, listening, run_server
     from server.settings import read_settings
@@ -161,7 +155,7 @@ def _serve(directory: Path, port: int, *, json: bool) -> None:
         threading.Thread(target=_report_when_ready, args=(shown, address, json), daemon=True).start()
 
     with listening(HOST, port) as listener:
-        shown = _prepare(directory, address_of(listener, HOST))
+        shown = _prepare(example, directory, address_of(listener, HOST))
         settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
         run_server(settings, on_listening=report_when_ready, log_start=False, listening_at=listener)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ PATHS: Final = {
 }
 """A path's views in each week, oldest first."""
 HOSTS: Final = ("www.komugi.example", "shop.komugi.example")
+REFERENCE: Final = {"hello": (0, 1, 6, 7, 40), "second": (2,), "mika": (0,), "/about": (100,)}
+"""How many days ago the entries and paths of the reference's examples were viewed."""
 _SHARES: Final = (10, 10, 10, 10, 10, 6, 6)
 """How the views of a week are spread over its days, from Monday: there are fewer at weekends."""
 _THURSDAY: Final = 3
@@ -76,13 +78,31 @@ def _moments(seed: str, count: int) -> Iterator[tuple[int, str]]:
         yield round(3_600_000 * chance.triangular(6, 24, 20)), HOSTS[chance.random() > 0.8]
 
 
+def reference_views(now: int) -> list[View]:
+    """Return the views of the examples in the reference of the API, as of ``now`` (UTC milliseconds), in order."""
+    from engine.views.collecting.spool import View
+    from engine.views.collecting.targets import Kind
+
+    views = [
+        View(now - days * 86_400_000, Kind.PATH if key.startswith("/") else Kind.ENTRY, key, "www.acme.example")
+        for key, ages in REFERENCE.items()
+        for days in ages
+    ]
+    return sorted(views)
+
+
 def add_sample_views(workspace_store: WorkspaceStore, now: int) -> None:
     """Count the sample views in a workspace of the example, as a server would. Raises ``StoreError``."""
+    add_views(workspace_store, sample_views(now), now)
+
+
+def add_views(workspace_store: WorkspaceStore, views: Sequence[View], now: int) -> None:
+    """Count views in a workspace, as a server would. Raises ``StoreError``."""
     from engine.views.collecting.spool import VIEWS, SpoolWriter
     from engine.views.gathering.writer import ViewWriter
 
-    views = workspace_store.directory / VIEWS
-    spool = SpoolWriter(views, now)
-    spool.append(*sample_views(now))
+    directory = workspace_store.directory / VIEWS
+    spool = SpoolWriter(directory, now)
+    spool.append(*views)
     spool.close()
-    ViewWriter(views).round(now, time.monotonic(), flush=True)
+    ViewWriter(directory).round(now, time.monotonic(), flush=True)

@@ -17,13 +17,14 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from httpx2 import Response
+from httpx2 import Client, Response
 from starlette.testclient import TestClient
 
+from cli.creating.examples import EXAMPLES
+from cli.creating.sample_views import reference_views
 from engine.access.keys.access import AccessFile, disable_key, issue_key
 from engine.read.query import filters, parameters
-from engine.views.collecting.spool import VIEWS, SpoolWriter, View
-from engine.views.collecting.targets import Kind
+from engine.views.collecting.spool import VIEWS, SpoolWriter
 from engine.views.gathering.writer import ViewWriter
 from server.background.views.writer_process import write_views
 from server.http import protocol
@@ -35,8 +36,9 @@ from snapshots.documents import document, json_reader, yaml_reader
 from snapshots.problems import KEPT_PER_KIND
 from snapshots.sources import listing
 from snapshots.store.store import Store, open_store
-from snapshots.times import parse_datetime
+from snapshots.times import now_ms, parse_datetime
 from tests.programs.command_line import Cms, in_process
+from tests.programs.demo import running_demo
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import eventually
 
@@ -126,7 +128,7 @@ def test_every_block_is_of_a_kind_that_is_tried(name: str) -> None:
         if "title" in block.settings:
             assert f"`{block.settings['title']}`" in block.before, f"{where}: the file's name is not said above it"
         else:
-            assert block.language in ("console", "http", "json", "js"), where
+            assert block.language in ("console", "http", "json", "js", "sh"), where
 
 
 def check_links(name: str) -> None:
@@ -258,21 +260,19 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert protocol.LONGEST_TARGET == protocol.LARGEST_HEADERS == int(requests["URL, headers"].split()[0]) << 10
 
 
+_TIMES = re.compile(r"20260615T120000000Z|2026-06-15T12:00:00\.000Z")
 NOW = parse_datetime("2026-06-15T12:00:00Z", UTC)
 """The instant that the page says its requests are answered at."""
 DAY = 86_400_000
 BLOG = frozenset({"api_4Kq9XbT2mVc7"})
-VIEWED = [(Kind.ENTRY, "hello", age) for age in (0, 1, 6, 7, 40)]
-VIEWED += [(Kind.ENTRY, "second", 2), (Kind.ENTRY, "mika", 0), (Kind.PATH, "/about", 100)]
-"""What was viewed before the requests of the page, and how many days ago."""
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
 
 
 @dataclass(frozen=True)
 class Service:
-    """The server over the content at the end of the page."""
+    """A server over the content at the end of the page."""
 
-    client: TestClient
+    client: Client
     keys: dict[str, str]
 
     def get(self, target: str, key: str = "pq_Ab12Cd34_…", headers: Mapping[str, str] | None = None) -> Response:
@@ -306,15 +306,17 @@ def keys_of(store: Store) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     directory = tmp_path_factory.mktemp("delivery")
-    for block in blocks("delivery-api.md"):
-        if "title" in block.settings:
-            write(directory, block)
+    files = [block for block in blocks("delivery-api.md") if "title" in block.settings]
+    for block in files:
+        write(directory, block)
+        bundled = EXAMPLES["acme"].folder.parent / block.settings["title"]
+        assert bundled.read_text() == block.text, f"{bundled} is not what the page shows"
+    assert len(files) == sum(path.is_file() for path in EXAMPLES["acme"].folder.rglob("*"))
     store = open_store(directory / "store")
     result = build(directory / "acme", store, now=NOW, strict=True)
     assert result.problems.warnings == 0
     spool = SpoolWriter(store.workspace("acme").directory / VIEWS, NOW)
-    for kind, key, age in VIEWED:
-        spool.append(View(NOW - age * DAY, kind, key, "www.acme.example"))
+    spool.append(*reference_views(NOW))
     spool.close()
     ViewWriter(store.workspace("acme").directory / VIEWS).round(NOW, 0.0)
     keys = keys_of(store)
@@ -333,7 +335,33 @@ def exact(document: Any) -> str:
 
 
 def test_the_requests_and_answers_of_the_delivery_api(service: Service) -> None:
-    shown = [block for block in blocks("delivery-api.md") if "title" not in block.settings and block.language != "js"]
+    assert_answers(service, "delivery-api.md")
+
+
+def test_the_demo_gives_the_answers_of_the_delivery_api(tmp_path: Path) -> None:
+    """But for what says the time."""
+    with running_demo(tmp_path, "--workspace", "acme") as running:
+        shown = running.printed
+        [printed] = [block.text.strip() for block in blocks("delivery-api.md") if block.language == "sh"]
+        listed = [one["command"] for one in shown["commands"]]
+        address = shown["url"].removesuffix("/v1/acme")
+        there = printed.replace("http://127.0.0.1:8787", address).replace(
+            '"X-API-KEY: $KEY"', f"'X-API-KEY: {shown['key']}'"
+        )
+        assert sorted(shlex.split(there)) in [sorted(shlex.split(one)) for one in listed]
+        place = open_store(Path(shown["store"])).workspace("acme")
+        _, narrow = issue_key(
+            AccessFile(place.directory), name="docs", now=now_ms(), zone=UTC, validity="none", scope=BLOG
+        )
+        with Client(base_url=address, timeout=60) as client:
+            demo = Service(client, {"pq_Ab12Cd34_…": shown["key"], "pq_B10g0n1y_…": narrow})
+            eventually(lambda: demo.get("blog", "pq_B10g0n1y_…").status_code == 200)
+            assert_answers(demo, "delivery-api.md", timeless=True)
+
+
+def assert_answers(service: Service, name: str, *, timeless: bool = False) -> None:
+    """Send each request of a page, and compare the answer; ``timeless``: but for the page's own time in it."""
+    shown = [block for block in blocks(name) if "title" not in block.settings and block.language not in ("js", "sh")]
     assert len(shown) > 20
     for request, expected in zip(shown[::2], shown[1::2], strict=True):
         asked, _, sent = request.text.partition("\n\n")
@@ -348,7 +376,8 @@ def test_the_requests_and_answers_of_the_delivery_api(service: Service) -> None:
             answer = service.client.get(match[2], headers=headers)
         else:
             answer = service.get(match[2].removeprefix("/v1/acme/"), key, headers)
-        head, _, body = expected.text.partition("\n\n") if expected.language == "http" else ("", "", expected.text)
+        text = _TIMES.sub(ANYTHING, expected.text) if timeless else expected.text
+        head, _, body = text.partition("\n\n") if expected.language == "http" else ("", "", text)
         where = f"line {expected.line}: {answer.text}"
         if body:
             assert matches(exact(json.loads(body)), exact(answer.json())), where
@@ -361,7 +390,7 @@ def test_the_requests_and_answers_of_the_delivery_api(service: Service) -> None:
             assert matches(value, answer.headers[name]), f"{where}: {name}"
 
 
-def record(client: TestClient, target: str, headers: Mapping[str, str], body: str) -> Response:
+def record(client: Client, target: str, headers: Mapping[str, str], body: str) -> Response:
     """Report a page view as a browser does, and wait until it shows."""
     counts = f"{target}/counts?entryId={json.loads(body)['entryId']}"
     before = client.get(counts).content

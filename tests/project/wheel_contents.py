@@ -12,6 +12,7 @@ REPOSITORY = Path(__file__).parents[2]
 PACKAGES = ("cli", "engine", "server", "snapshots")
 EXAMPLES = ("examples/.gitignore", *(f"examples/{site}" for site in ("astro", "nextjs", "nuxt", "sveltekit")))
 DATA = {
+    "cli/creating/acme": {".md", ".yaml"},
     "cli/creating/example": {".md", ".yaml", ".json", ".jsonl", ".jpg", ".png", ".webp", ".pdf"},
     "cli/creating/sites": {
         ".astro",
@@ -40,6 +41,7 @@ DATA = {
 """Folders that hold something other than Python, and what."""
 NEEDED = (
     "cli/main.py",
+    "cli/creating/acme/workspace.yaml",
     "cli/creating/example/workspace.yaml",
     "cli/creating/sites/.gitignore",
     *(f"cli/creating/sites/{site}/package.json" for site in ("astro", "nextjs", "nuxt", "sveltekit")),

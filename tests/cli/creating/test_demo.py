@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
@@ -16,7 +15,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.programs.command_line import CMS, Cms, in_process, process
+from tests.programs.command_line import Cms, in_process, process
+from tests.programs.demo import running_demo
 from tests.sites.served_site import eventually
 
 SHOWN: dict[str, Callable[[Any], bool]] = {
@@ -44,26 +44,8 @@ def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """The demo, running, and what it printed."""
-    command = subprocess.Popen(
-        [*CMS, "demo", "--port", "0", "--json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
-    assert command.stdout is not None
-    printed = ""
-    for line in command.stdout:
-        printed += line
-        if line == "}\n":
-            break
-    try:
-        yield command, json.loads(printed)
-    finally:
-        command.kill()
-        command.wait()
-        command.stdout.close()
+    with running_demo(tmp_path) as demo:
+        yield demo.process, demo.printed
 
 
 def fetch(command: str) -> Any:

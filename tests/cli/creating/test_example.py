@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from cli.creating.demo import EXAMPLE
+from cli.creating.examples import EXAMPLE
 from snapshots.build.build import build
 from snapshots.columns import FileKind
 from snapshots.model import NEVER, ApiKind, FieldType
@@ -18,7 +18,7 @@ AFTER_THE_SUMMER_MARKET = 1_770_000_000_000
 YEAR_2040 = 2_208_988_800_000
 
 
-@pytest.mark.parametrize("name", ["example", "starter"])
+@pytest.mark.parametrize("name", ["acme", "example", "starter"])
 def test_builds_without_problems(name: str, tmp_path: Path) -> None:
     result = build(BUNDLED / name, open_store(tmp_path), now=AFTER_THE_SUMMER_MARKET, strict=True)
     assert [str(problem) for problem in result.problems.kept] == []

@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import duckdb
 import pytest
 
-from cli.creating.demo import EXAMPLE
+from cli.creating.examples import EXAMPLE
 from cli.creating.sample_views import DAYS, add_sample_views, sample_views
 from engine.views.collecting.spool import VIEWS
 from engine.views.collecting.targets import day_of, jst_day

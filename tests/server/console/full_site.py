@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
 
-from cli.creating.demo import EXAMPLE
+from cli.creating.examples import EXAMPLE
 from cli.creating.sample_views import add_sample_views
 from engine.access.audit.log import Author, Via
 from engine.access.keys.access import AccessFile, KeyChange
