@@ -33,13 +33,13 @@ def list_keys(store: StoreLocation = None, workspace_id: WorkspaceId = None, jso
             )
             for key, document in zip(keys, listed, strict=True)
         ]
-        used = f"LAST USED ({chosen.workspace.timezone})"
         tables.table(
-            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", used),
+            ("PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"),
             rows,
-            whole=("PREFIX", "STATE", "CREATED", used),
-            spare=("CREATED", used),
+            whole=("PREFIX", "STATE", "CREATED", "LAST USED"),
+            spare=("CREATED", "LAST USED"),
         )
+        lines.message(f"Days and times are {chosen.workspace.timezone}.", style="dim")
     else:
         lines.message(f'Workspace "{chosen.workspace.id}" has no keys yet. `cms key create NAME` issues one.')
 

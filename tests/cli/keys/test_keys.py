@@ -85,8 +85,10 @@ def test_keys_can_be_issued_before_and_after_the_first_build(cms: Cms) -> None:
 def test_a_list_for_people(cms: Cms) -> None:
     assert 'Workspace "site" has no keys yet.' in cms("key", "list").err
     cms("key", "create", "Website", "--validity", "none")
-    header, row = cms("key", "list").out.splitlines()
-    assert re.split(" {2,}", header) == ["PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED (Asia/Tokyo)"]
+    listed = cms("key", "list")
+    assert listed.err == "Days and times are Asia/Tokyo.\n"
+    header, row = listed.out.splitlines()
+    assert re.split(" {2,}", header) == ["PREFIX", "NAME", "SCOPE", "STATE", "CREATED", "LAST USED"]
     assert re.split(" {2,}", row)[1:4] == ["Website", "all APIs", "No expiry"]
 
 

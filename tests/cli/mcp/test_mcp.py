@@ -20,7 +20,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from cli.creating.sample_views import add_sample_views
 from cli.location import choose_workspace
-from cli.mcp.markdown import markdown_of
 from cli.mcp.remote import ServedContent
 from cli.mcp.stored import StoredContent
 from cli.remote.server import Server
@@ -426,12 +425,16 @@ def visible(html: str) -> str:
 )
 def test_markdown_says_what_the_html_says(html: str) -> None:
     """Rendered again, by the library that makes HTML of content, it has the same visible text."""
+    from cli.mcp.markdown import markdown_of
+
     options = comrak.ExtensionOptions()
     options.table = True
     assert visible(comrak.render_markdown(markdown_of(html), options)) == visible(html)
 
 
 def test_markdown_keeps_what_markdown_can_say() -> None:
+    from cli.mcp.markdown import markdown_of
+
     assert markdown_of('<ul><li><input type="checkbox" checked disabled> done</li></ul>') == "- [x] done"
     assert markdown_of('<pre><code class="language-py">a\n</code></pre>') == "```py\na\n```"
 
