@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from cli.creating.demo import EXAMPLE
+from cli.creating.examples import EXAMPLE
 from cli.location import SERVER, begin_store, defined_id, store_at
 from snapshots.problems import ParquetryError
 

@@ -104,12 +104,12 @@ def _report_example(directory: Path, made: ExampleMade, *, json: bool) -> None:
     for part, what in ((WORKSPACE, "the content"), (SITE, "the site; its .env has the address and the key")):
         lines.message(f"  {directory / part}  {what}", style="dim")
     lines.answer("The bakery and its site are ready. What comes next:\n")
-    lines.answer(f"cd {folder}")
-    lines.answer(f"{wording.program()} dev {WORKSPACE} --types {made.client}  # serves {SERVER}, and goes on\n")
+    lines.copied(f"cd {folder}")
+    lines.copied(f"{wording.program()} dev {WORKSPACE} --types {made.client}  # serves {SERVER}, and goes on\n")
     lines.answer("And in a second terminal:\n")
-    lines.answer(f"cd {folder}/{SITE}")
-    lines.answer("npm install")
-    lines.answer("npm run dev              # prints the address of the site")
+    lines.copied(f"cd {folder}/{SITE}")
+    lines.copied("npm install")
+    lines.copied("npm run dev              # prints the address of the site")
 
 
 def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:

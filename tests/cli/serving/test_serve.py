@@ -78,7 +78,8 @@ def test_a_terminal_begins_with_three_lines(cms: Cms, tmp_path: Path, flags: lis
     store = tmp_path / ".cms"
     controller, terminal = pty.openpty()
     command = [*CMS, "serve", "--store", str(store), "--port", "0", *flags]
-    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal) as server:
+    wide = {**os.environ, "COLUMNS": "300"}  # so that no line is broken
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=wide) as server:
         os.close(terminal)
         with os.fdopen(controller, encoding="utf-8") as screen:
             lines = [screen.readline().rstrip() for _ in said]
