@@ -141,8 +141,8 @@ def what_is_published_shows(browser: Any, address: str, server: ExampleServer, w
     with window(browser) as (page, _):
 
         def shown() -> bool:
-            page.goto(f"{address}/journal/the-night-oven")
-            return heading(page) == NEW_TITLE
+            answer = page.goto(f"{address}/journal/the-night-oven")
+            return answer.status == 200 and heading(page) == NEW_TITLE
 
         eventually(shown, within=300)
 
