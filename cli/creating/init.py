@@ -100,16 +100,18 @@ def _report_example(directory: Path, made: ExampleMade, *, json: bool) -> None:
     if json:
         documents.write_json({"workspace": made.workspace, "directory": str(directory), "files": made.files})
         return
-    folder = shlex.quote(str(directory))
     for part, what in ((WORKSPACE, "the content"), (SITE, "the site; its .env has the address and the key")):
         lines.message(f"  {directory / part}  {what}", style="dim")
     lines.answer("The bakery and its site are ready. What comes next:\n")
-    lines.copied(f"cd {folder}")
+    if directory != Path():
+        lines.copied(f"cd {shlex.quote(str(directory))}")
     lines.copied(f"{wording.program()} dev {WORKSPACE} --types {made.client}  # serves {SERVER}, and goes on\n")
     lines.answer("And in a second terminal:\n")
-    lines.copied(f"cd {folder}/{SITE}")
+    lines.copied(f"cd {shlex.quote(str(directory / SITE))}")
     lines.copied("npm install")
-    lines.copied("npm run dev              # prints the address of the site")
+    lines.copied("npm run dev              # prints the address of the site\n")
+    content = shlex.quote(str(directory / WORKSPACE / "content"))
+    lines.answer(f"Then save a change in {content}, and the page shows it.")
 
 
 def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
