@@ -22,7 +22,8 @@ RATE_LIMIT: Final = 1_000_000
 def session_key(workspace_store: WorkspaceStore, zone: tzinfo) -> str:
     """Return the key of the sessions on a workspace's part of the store of ``cms dev``; issue it if it is missing.
 
-    It has no end: it opens builds that only this machine is served. Raises ``StoreError``.
+    It has no end: it opens builds that only this machine is served. Without its file it is exchanged for another one.
+    Raises ``StoreError``.
     """
     directory = workspace_store.directory
     with writing(directory), locked(directory / f"{KEY_FILE}.lock"):
@@ -30,7 +31,7 @@ def session_key(workspace_store: WorkspaceStore, zone: tzinfo) -> str:
         found = _kept(directory / KEY_FILE, access, zone)
         if found is not None:
             return found
-        _forget_expired(access, zone)
+        _forget_earlier(access)
         _, text = issue_key(
             access, name=KEY_NAME, scope=None, now=now_ms(), zone=zone, validity="none", rate_limit=RATE_LIMIT
         )
@@ -55,10 +56,9 @@ def _kept(file: Path, access: AccessFile, zone: tzinfo) -> str | None:
     return None
 
 
-def _forget_expired(access: AccessFile, zone: tzinfo) -> None:
-    """Delete the keys of sessions of earlier releases, each of which had one of its own."""
-    today = local_date(now_ms(), zone)
+def _forget_earlier(access: AccessFile) -> None:
+    """Delete the keys whose text nobody has any more: the file was deleted, or an earlier release kept none."""
     listed = access.read()
     for key in listed.keys if listed is not None else ():
-        if key.name == KEY_NAME and key.period.end is not None and key.period.end < today:
+        if key.name == KEY_NAME:
             delete_key(access, key.prefix)
