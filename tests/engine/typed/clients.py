@@ -63,6 +63,7 @@ RESULTS = {
     "failures": [
         ["NotFound", 404, MISSING],
         ["BadRequest", 400, 'limit: expected an integer from 1 to 100, got "200".'],
+        ["BadRequest", 400, 'There is no parameter "limt". Did you mean "limit"?'],
         ["KeyRefused", 401, "This API key is not valid."],
         ["TooManyRequests", 429, "This API key may make 2 requests in 60 seconds. Try again in … seconds."],
         ["Unreachable", 0, ""],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, assert_type
+from typing import TYPE_CHECKING, Any, Literal, assert_type
 
 from komugi import (
     BadRequest,
@@ -58,11 +58,14 @@ def results(content: Client) -> object:
     gone = failure(content.at("20200101T000000000Z-00000000@2020-01-01T00:00:00.000Z").schema, SnapshotGone)
     many = content.breads.entries(["milk-roll", "pizza", "country-rye"], fields=["name"])
     one = content.breads.list(filters=("name", "equals", "Milk roll"), fields=["name"])
-    with Client(URL, LIMITED_KEY, patience=0) as limited, Client(URL, "pq_wrong") as unknown:
+    strict = Client(URL, KEY, strict=True)
+    untyped: Any = strict.breads
+    with strict, Client(URL, LIMITED_KEY, patience=0) as limited, Client(URL, "pq_wrong") as unknown:
         limited.stockists.list()
         failures = [
             failure(lambda: content.breads.entry("pizza"), NotFound),
             failure(lambda: content.breads.list(limit=200), BadRequest),
+            failure(lambda: untyped.list(limt=3), BadRequest),
             failure(unknown.schema, KeyRefused),
             failure(limited.stockists.list, TooManyRequests),
             failure(Client("http://127.0.0.1:9", KEY, patience=0).schema, Unreachable),

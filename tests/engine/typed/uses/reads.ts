@@ -34,6 +34,7 @@ export async function results(url: string, key: string, limitedKey: string, draf
   const failures = await Promise.all([
     failure(content.entry("breads", "pizza"), NotFound),
     failure(content.list("breads", { limit: 200 }), BadRequest),
+    failure(new Client({ url, key, strict: true }).list("breads", { limt: 3 } as {}), BadRequest),
     failure(new Client({ url, key: "pq_wrong" }).schema(), KeyRefused),
     failure(limited.list("stockists"), TooManyRequests),
     failure(new Client({ url: "http://127.0.0.1:9", key, patience: 0 }).schema(), Unreachable),
