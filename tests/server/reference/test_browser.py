@@ -56,15 +56,16 @@ def browser() -> Iterator[Any]:
 class Watched:
     """A page, with what it asked for and what it complained of."""
 
-    def __init__(self, browser: Any, url: str, width: int, **settings: Any) -> None:
+    def __init__(self, browser: Any, url: str, width: int, path: str = "/docs", **settings: Any) -> None:
         self.page = browser.new_page(viewport={"width": width, "height": 844}, **settings)
         self.asked: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.goto(f"{url}/docs")
-        self.page.wait_for_selector(".opblock")
+        self.page.goto(f"{url}{path}")
+        if path == "/docs":
+            self.page.wait_for_selector(".opblock")
         self.url = url
 
     def picture(self, place: Path) -> None:
@@ -168,21 +169,9 @@ def test_a_key_shows_what_it_reads(
     page.close()
 
 
-def test_a_request_without_a_key_is_told_why(server: ExampleServer, browser: Any) -> None:
-    watched = Watched(browser, server.url, 1280)
-    page = watched.page
-    page.click("#operations-Content-getSchema .opblock-summary-control")
-    page.fill("#operations-Content-getSchema [data-param-name=workspace] input", "komugi")
-    page.click("#operations-Content-getSchema .execute")
-    answer = page.locator("#operations-Content-getSchema .live-responses-table")
-    answer.wait_for()
-    assert "An API key is required." in answer.inner_text()
-    # The browser itself notes a failed request on the console.
-    assert all("401" in complaint for complaint in watched.complaints)
-    page.close()
-
-
-def test_nothing_of_another_workspace_is_filled_in(server: ExampleServer, browser: Any) -> None:
+def test_nothing_is_filled_in_of_another_workspace_and_a_request_without_a_key_is_told_why(
+    server: ExampleServer, browser: Any
+) -> None:
     """What stands in a field before anybody typed in it is the parameter's default, or good for every workspace."""
     watched = Watched(browser, server.url, 1280)
     page = watched.page
@@ -194,6 +183,20 @@ def test_nothing_of_another_workspace_is_filled_in(server: ExampleServer, browse
     assert len(typed) > 20
     assert set(typed) == {"", "10", "0", "1", "30", '{"path": "/"}'}
     watched.fine()
+    page.click("#operations-Content-getSchema .opblock-summary-control")
+    page.fill("#operations-Content-getSchema [data-param-name=workspace] input", "komugi")
+    page.click("#operations-Content-getSchema .execute")
+    answer = page.locator("#operations-Content-getSchema .live-responses-table")
+    answer.wait_for()
+    assert "An API key is required." in answer.inner_text()
+    # The browser itself notes a failed request on the console.
+    assert all("401" in complaint for complaint in watched.complaints)
+    watched.complaints.clear()
+    # The page's policy is in force, and what breaks it is told on the console: so the other tests would see it.
+    with page.expect_console_message(lambda message: "Content Security Policy" in message.text):
+        page.evaluate("document.body.append(Object.assign(document.createElement('img'), {src: '//127.0.0.9/x'}))")
+    with pytest.raises(AssertionError):
+        watched.fine()
     page.close()
 
 
@@ -224,35 +227,20 @@ def test_nobody_is_left_out(server: ExampleServer, browser: Any, tmp_path: Path,
     page.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_the_first_page_says_what_this_is(
-    server: ExampleServer, browser: Any, tmp_path: Path, scheme: str, width: int
+def test_the_first_page_says_what_this_is_and_a_fault_in_it_is_seen(
+    server: ExampleServer, browser: Any, tmp_path: Path
 ) -> None:
-    watched = Watched(browser, server.url, width, color_scheme=scheme, bypass_csp=True)
+    watched = Watched(browser, server.url, 1280, "/", color_scheme="light", bypass_csp=True)
     page = watched.page
-    page.goto(server.url)
-    watched.picture(tmp_path / f"first-{scheme}-{width}.png")
+    watched.picture(tmp_path / "first-light-1280.png")
     assert violations(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    watched.picture(tmp_path / "first-dark-390.png")
+    assert violations(page) == []
+    page.evaluate("document.querySelector('main, body').append(document.createElement('input'))")
+    assert any(found.startswith("label: ") for found in violations(page))
     page.get_by_role("link", name="reference").click()
     page.wait_for_selector(".opblock")
     watched.fine()
     page.close()
-
-
-def test_a_fault_is_seen(server: ExampleServer, browser: Any) -> None:
-    watched = Watched(browser, server.url, 390, bypass_csp=True)
-    watched.page.evaluate("document.querySelector('header').append(document.createElement('input'))")
-    assert any(found.startswith("label: ") for found in violations(watched.page))
-    watched.page.close()
-
-
-def test_nothing_inline_runs(server: ExampleServer, browser: Any) -> None:
-    """The page's policy is in force, and what breaks it is told on the console: so the other tests would see it."""
-    watched = Watched(browser, server.url, 1280)
-    with watched.page.expect_console_message(lambda message: "Content Security Policy" in message.text):
-        watched.page.evaluate(
-            "document.body.append(Object.assign(document.createElement('img'), {src: '//127.0.0.9/x'}))"
-        )
-    with pytest.raises(AssertionError):
-        watched.fine()
-    watched.page.close()
