@@ -30,6 +30,7 @@ from server.delivery.answer_cache_layer import AnswerCacheLayer, KnownRequests
 from server.delivery.answer_making import AnswerMaking
 from server.delivery.asset_delivery import AssetDelivery, MalformedRange, UnsatisfiableRange
 from server.delivery.delivery import Delivery
+from server.delivery.descriptions import Descriptions
 from server.delivery.lanes import Lanes, Overloaded
 from server.delivery.last_use import LastUseWriter
 from server.delivery.pinning import Pinning
@@ -144,8 +145,8 @@ def create_app(
     admission = Admission(rate_limits, last_use.uses)
     known = KnownRequests(answer_cache, workspaces, views)
     pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
-    document = partial(encoded_document, url=settings.public_url or "/")
-    delivery = Delivery(workspaces, admission, views, making, known, pinning, clock, document)
+    descriptions = Descriptions(partial(encoded_document, url=settings.public_url or "/"))
+    delivery = Delivery(workspaces, admission, views, making, known, pinning, clock, descriptions)
     asset_delivery = AssetDelivery(store)
     health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store))
     console_routes = [] if console is None else _console_routes(console, settings.public_url, proxies)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engine.described.answers import DescribedPlan, Document, bind_described, described_answer
+from engine.described.answers import bind_described
 from engine.read.query.answers.answer import History, Source, answer_to
 from engine.read.query.answers.answer_cache import Answer, AnswerKey
 from engine.read.query.answers.bind import Target, bind
@@ -20,6 +20,7 @@ from engine.timeline.compared_files import ComparedFiles
 from server.delivery.admission import Admission
 from server.delivery.answer_cache_layer import KnownRequests, identity_of, read_headers, send_representation
 from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work
+from server.delivery.descriptions import Descriptions
 from server.delivery.pinning import Pinning
 from server.http.access_log import logged_workspace
 from server.http.exchange import exchange_of
@@ -29,7 +30,6 @@ from server.http.routes import path_segments
 from server.views.collection import ViewCollection
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.workspaces import Workspaces
-from snapshots.model import Workspace
 
 
 class Delivery:
@@ -44,9 +44,8 @@ class Delivery:
         known: KnownRequests,
         pinning: Pinning,
         clock: Callable[[], int],
-        document: Document,
+        descriptions: Descriptions,
     ) -> None:
-        """``document`` makes the OpenAPI document of a workspace."""
         self._workspaces = workspaces
         self._admission = admission
         self._views = views
@@ -54,7 +53,7 @@ class Delivery:
         self._known = known
         self._pinning = pinning
         self._clock = clock
-        self._document = document
+        self._descriptions = descriptions
         self._compared = ComparedFiles()
 
     async def answer(self, request: Request) -> ASGIApp:
@@ -90,7 +89,7 @@ class Delivery:
                 target, reader = Target(path, query), snapshot.reader
                 described = bind_described(target, key.scope, strict=strict)
                 if described is not None:
-                    answer = await self._making.made(wanted, self._describing(described, reader.workspace))
+                    answer = await self._making.made(wanted, self._descriptions.work(described, snapshot))
                 else:
                     plan = bind(reader, key.scope, target, headers, strict=strict)
                     history = self._history(workspace)
@@ -113,9 +112,6 @@ class Delivery:
     async def preflight(self, _request: Request) -> Response:
         """Answer OPTIONS."""
         return Response(status_code=204, headers=PREFLIGHT)
-
-    def _describing(self, plan: DescribedPlan, workspace: Workspace) -> Work:
-        return Work(lambda _: described_answer(plan, workspace, self._document), is_small=False, is_long=False)
 
     def _history(self, workspace: str) -> History:
         served = self._workspaces.of(workspace)

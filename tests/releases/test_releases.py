@@ -182,7 +182,11 @@ def test_a_snapshot_version_that_a_release_cannot_read_is_refused_with_the_reaso
 ) -> None:
     change(cms, "init", "site")
     monkeypatch.chdir("site")
+    definition = Path("apis/posts.yaml")  # with what a release has never heard of
+    described = definition.read_text().replace("type: text", "type: text, description: A line.", 1)
+    definition.write_text(f"{described}description: What is new.\n")
     change(cms, "snapshot", "build", "--allow-breaking")
+    assert "What is new." in cms("types", "typescript").out
     ran = release.run("query", "posts", "--json")
     if ran.status:
         assert "newer than this program reads" in ran.err

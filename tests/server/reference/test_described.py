@@ -164,6 +164,31 @@ def test_content_makes_no_difference(client: TestClient, site: Site, target: str
     assert again.headers["x-snapshot"] == version
 
 
+def test_ways_of_asking_differ_in_headers_only(client: TestClient) -> None:
+    plain, odd = get(client, "_openapi"), get(client, "_openapi?x=1&y")
+    assert odd.content == plain.content
+    assert odd.headers["x-ignored-parameters"] == "x, y"
+    assert "x-ignored-parameters" not in get(client, "_openapi").headers
+    strict = get(client, "_openapi", {"Prefer": "handling=strict"})
+    assert (strict.content, strict.headers["preference-applied"]) == (plain.content, "handling=strict")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_changed_definition_shows(client: TestClient, site: Site, target: str) -> None:
+    before = get(client, target)
+    assert "just_added" not in before.text
+    definition = site.source / "apis" / "posts.yaml"
+    text = definition.read_text()
+    definition.write_text(f"{text}  - {{id: just_added, name: Just added, type: text}}\n")
+    version = site.publish("with a field")
+    eventually(lambda: get(client, "_schema").headers["x-snapshot"] == version)
+    assert "just_added" in get(client, target, {"If-None-Match": before.headers["etag"]}).text
+    definition.write_text(text)
+    version = site.publish("without it")
+    eventually(lambda: get(client, "_schema").headers["x-snapshot"] == version)
+    assert get(client, target).text == before.text
+
+
 def test_the_client_may_be_left_out(client: TestClient) -> None:
     whole, types = (get(client, f"_types/typescript{query}").text for query in ("", "?client=false"))
     assert "export class Client" in whole

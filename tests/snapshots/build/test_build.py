@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -267,6 +268,30 @@ def test_one_edit_rewrites_one_file_and_equals_a_build_from_nothing(root: Path, 
     }
     cold = files_of(tmp_path / "cold", built(root, tmp_path / "cold"))
     assert {path: sha for path, (sha, _) in after.items()} == {path: sha for path, (sha, _) in cold.items()}
+
+
+def test_a_description_changes_the_manifest_alone(root: Path, tmp_path: Path) -> None:
+    """No data file is another one, neither linked from before nor built from nothing."""
+    store = tmp_path / "store"
+    before = files_of(store, built(root, store))
+    definition = root / "apis" / "blog.yaml"
+    text = definition.read_text()
+    described = re.sub(
+        r"(?m)^fields:\n  - \{", "description: News.\nfields:\n  - {description: A line., ", text, count=1
+    )
+    assert described != text
+    definition.write_text(described)
+    result = built(root, store, now=NOW + 1)
+    assert result.changed
+    manifest = open_store(store).workspace("acme").manifest(result.version)
+    api = manifest.workspace.api("blog")
+    assert api is not None
+    assert (api.description, api.fields[0].description) == ("News.", "A line.")
+    assert files_of(store, result) == before
+    cold = files_of(tmp_path / "cold", built(root, tmp_path / "cold"))
+    assert {path: sha for path, (sha, _) in cold.items()} == {path: sha for path, (sha, _) in before.items()}
+    definition.write_text(text)
+    assert built(root, store, now=NOW + 2).version.rpartition("-")[2] != result.version.rpartition("-")[2]
 
 
 def test_removing_and_renaming_files_equals_a_build_from_nothing(root: Path, tmp_path: Path) -> None:
