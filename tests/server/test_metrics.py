@@ -31,6 +31,8 @@ from tests.sites.served_site import Running, Site, eventually, serving
         ("/v1/site/blog?q=a/b/c", "/v1/{workspace}/{endpoint}"),
         ("/v1/site/_schema", "/v1/{workspace}/_schema"),
         ("/v1/site/_views/blog", "/v1/{workspace}/_views/{endpoint}"),
+        ("/v1/site/_openapi", "/v1/{workspace}/_openapi"),
+        ("/v1/site/_types/python?client=false", "/v1/{workspace}/_types/{language}"),
         ("/v1/site/blog/hello", "/v1/{workspace}/{endpoint}/{entryId}"),
         ("/v1/site/blog/hello/more", "other"),
         ("/pv/site/counts", "/pv/{workspace}/counts"),
