@@ -91,7 +91,7 @@ def python_module(
         'entries reduced by `fields`, and\nfor drafts."""\n',
         "from __future__ import annotations\n",
         imports,
-        f"Language = {literal(workspace.languages)}\n",
+        f'Language = {literal(workspace.languages)}\n"""The languages of the workspace, the main one first."""\n',
         template("shared.py.txt"),
         *map(_record, used_records(workspace)),
         *([_JSON] if uses_json(workspace) else []),
@@ -106,7 +106,8 @@ def python_module(
 
 
 def _record(record: Record) -> str:
-    lines = ["", f"class {record.name}(TypedDict):"]
+    about = f"{record.article.capitalize()} {record.noun}."
+    lines = ["", f"class {record.name}(TypedDict):", f'    """{about}"""', ""]
     for member in record.members:
         kind = "str" if member.unit is None else "int"
         lines.append(f"    {member.name}: {kind if member.required else f'{kind} | None'}")

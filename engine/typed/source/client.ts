@@ -23,6 +23,7 @@ export interface Schema {
   workspace: string;
   apis: { name: string; endpoint: string; kind: "list" | "object"; fields: SchemaField[] }[];
 }
+/** A field that a key may read. */
 export interface SchemaField {
   id: string;
   name: string;

@@ -15,6 +15,7 @@ export interface Meta {
   /** Present only with `include=_langs`, and never inside a reference. */
   _langs?: Languages;
 }
+/** The languages of an entry. */
 export interface Languages {
   /** The language that the answer is in. */
   current: Language;

@@ -69,7 +69,7 @@ def answers(server: ExampleServer) -> Iterator[tuple[str, int, Any]]:
 def hard_workspace() -> Workspace:
     """Names that mean something to the languages, quotes in what people wrote, and APIs without fields."""
     fields = (
-        Field("class", 'A "class" */ \\', FieldType.TEXT, required=True),
+        Field("class", 'A "class" */ \\', FieldType.TEXT, required=True, description='Ends */ with """ \\\n and "'),
         Field("import", "Import\nof more", FieldType.REFERENCE, target="api_two"),
         Field("choice", "Choice", FieldType.SINGLE_SELECT, options=('a "b"', "c | d", "é\\n", "`${x}`")),
         Field("many", "Many", FieldType.MULTIPLE_SELECT, options=("None", "x]")),
@@ -94,7 +94,15 @@ def hard_workspace() -> Workspace:
         "Hard",
         ("en", "pt-BR"),
         apis=(
-            Api("api_one", 'One """ \\', "list-of", ApiKind.LIST, True, (*fields, *groups)),
+            Api(
+                "api_one",
+                'One """ \\',
+                "list-of",
+                ApiKind.LIST,
+                True,
+                (*fields, *groups),
+                description='Ends */ with """ \\\n and "',
+            ),
             Api(
                 "api_two",
                 "Two",
