@@ -82,7 +82,7 @@ def _content(
         whole = os.environ.get(KEY_VARIABLE)
         if not whole:
             raise NoKey(f"Set {KEY_VARIABLE} to an API key of {url}.")
-        return ServedContent(Server(url, whole))
+        return ServedContent(Server(url, whole, strict=True))
     from cli.mcp.stored import StoredContent
 
     directory = None if workspace is None else workspace_directory(workspace)

@@ -54,7 +54,9 @@ class StoredContent:
                 instant = instant_of_key(self._chosen, reader.manifest.version, instant, now)
             counts = view_counts(self._chosen, target)
             secret = access_list(self._chosen).draft_secret
-            answer = answer_request(reader, target, self._chosen, scope, instant, secret, counts, TimedStages())
+            answer = answer_request(
+                reader, target, self._chosen, scope, instant, secret, counts, TimedStages(), strict=True
+            )
         found: dict[str, Any] = json.loads(answer.body)
         return found
 

@@ -62,8 +62,9 @@ class Served:
 class Server:
     """A workspace on a server, with what one API key can read."""
 
-    def __init__(self, url: str, key: str, patience: float = 0.0) -> None:
+    def __init__(self, url: str, key: str, patience: float = 0.0, *, strict: bool = False) -> None:
         """``patience`` is for how many seconds in all a call waits when the server asks it to try again later.
+        ``strict`` has mistakes refused that otherwise have no effect.
 
         Raises ``NoServer``.
         """
@@ -74,6 +75,7 @@ class Server:
             )
         self.url, self.workspace = found[1], found[2]
         self._key, self._patience = key, patience
+        self._prefer = {"Prefer": "handling=strict"} if strict else {}
         self._trust = ssl.create_default_context()
 
     def ask(self, target: str, point: str | None = None) -> Served:
@@ -81,7 +83,7 @@ class Server:
 
         Raises ``ServerRefused``.
         """
-        headers = {"X-API-KEY": self._key, **({} if point is None else {"X-Snapshot": point})}
+        headers = {"X-API-KEY": self._key, **self._prefer, **({} if point is None else {"X-Snapshot": point})}
         left = self._patience
         while True:
             try:

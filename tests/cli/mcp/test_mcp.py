@@ -145,6 +145,8 @@ async def ask_for_content(agent: Agent) -> None:
     assert entry == {"id": "melon-bread", "name": "メロンパン"}
     assert (await agent.call("read", api="shop", fields=["seats"])) == {"id": "shop", "seats": 9}
     assert 'no field "prize"' in await agent.call("find", api="breads", filters="prize[exists]")
+    assert "Did you mean" in await agent.call("find", api="breads", fields=["nam"])
+    assert "loaf" in await agent.call("find", api="breads", filters="kind[equals]lof")
     assert "pizza" in await agent.call("read", api="breads", id="pizza")
     assert await agent.call("find", api="journal", q="revisited") == {
         "contents": [],
