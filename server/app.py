@@ -48,6 +48,8 @@ from server.logs import LOGGER, without_keys
 from server.metrics import Metrics
 from server.mirror.freshness import Freshness, FreshnessLayer, NothingMirrored, TooOld
 from server.mirror.held import HeldPage
+from server.pictures.pictures import Pictures
+from server.pictures.workshop import PicturesBusy
 from server.reference import site
 from server.reference.workspace_document import encoded_document
 from server.settings import Settings
@@ -77,6 +79,7 @@ STATUS: dict[type[Exception], int] = {
     TooOld: 503,
     QueryTimeout: 503,
     Overloaded: 503,
+    PicturesBusy: 503,
     SnapshotUnusable: 503,
 }
 """The status of every failure that the request caused, or that passes by itself (contract 7). Any other is 500."""
@@ -147,7 +150,8 @@ def create_app(
     pinning = Pinning(workspaces, lanes, clock, settings.pinned_seconds * 1000)
     descriptions = Descriptions(partial(encoded_document, url=settings.public_url or "/"))
     delivery = Delivery(workspaces, admission, views, making, known, pinning, clock, descriptions)
-    asset_delivery = AssetDelivery(store)
+    pictures = Pictures(store.cache, settings.picture_cache)
+    asset_delivery = AssetDelivery(store, pictures)
     health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store))
     console_routes = [] if console is None else _console_routes(console, settings.public_url, proxies)
 
@@ -169,6 +173,7 @@ def create_app(
             await asyncio.gather(*(asyncio.to_thread(one.stop) for one in (workspaces, last_use)))
             lanes.shutdown()
             await access_log.close()
+            pictures.stop()
 
     app = Application(
         routes=[
@@ -224,7 +229,7 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
     headers = failure_headers(
         status,
         allow=error.allowed if isinstance(error, MethodNotAllowed) else None,
-        retry_after=error.retry_after if isinstance(error, TooManyRequests) else None,
+        retry_after=error.retry_after if isinstance(error, TooManyRequests | PicturesBusy) else None,
         content_range=error.content_range if isinstance(error, UnsatisfiableRange) else None,
     )
     # A message that repeats a client's text may repeat a key that the client put in the wrong place.

@@ -59,6 +59,7 @@ class Settings:
     memory: str = "1GB"
     answer_cache: int = 64 << 20
     list_cache: int = 256 << 20
+    picture_cache: int = 1 << 30
     pinned_versions: int = 3
     pinned_seconds: int = PINNED_SECONDS
     kept_seconds: int = 86_400
@@ -156,6 +157,13 @@ TABLE = (
         "CMS_LIST_CACHE",
         parse_bytes,
         "Memory for the sort orders and filter conditions of lists that a process keeps; 0 keeps none.",
+    ),
+    Setting(
+        "picture_cache",
+        None,
+        "CMS_PICTURE_CACHE",
+        parse_bytes,
+        "Space in the cache for sizes of pictures that were made, for all processes; 0 keeps none.",
     ),
     Setting(
         "pinned_versions",

@@ -1,10 +1,12 @@
 """``/assets/{workspace}/{name}``: the files that content names, to anyone, to be kept for ever.
 
 A name holds a digest of the file, so it never means other bytes, and nobody can guess that of a file not yet published.
+Pictures have forms besides: ``server/pictures``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Final
@@ -17,6 +19,9 @@ from server.http.access_log import logged_workspace
 from server.http.entity_tags import is_named
 from server.http.exchange import exchange_of
 from server.http.routes import NOTHING_HERE, UnknownRoute
+from server.pictures.forms import Asked, asked_for
+from server.pictures.maker import ENCODER
+from server.pictures.pictures import Made, Pictures
 from snapshots.compile.assets import TYPES
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
@@ -32,7 +37,7 @@ _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 }
 
-
+_PICTURES: Final = frozenset(name for name, media_type in TYPES.items() if media_type.startswith("image/"))
 _OTHER_UNIT: Final = re.compile(rb"(?!bytes=)[!#$%&'*+.^_`|~0-9a-z-]+=", re.IGNORECASE).match
 
 
@@ -68,14 +73,31 @@ class _Asset(FileResponse):
         await super().__call__({**scope, "headers": headers}, receive, checked)
 
 
-class AssetDelivery:
-    """Answers with the assets of the store's workspaces."""
+class _Opened(_Asset):
+    """An open file, which is closed when it was sent. It may be gone from its place meanwhile."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, descriptor: int, media_type: str, headers: dict[str, str]) -> None:
+        self._descriptor = descriptor
+        path = f"/dev/fd/{descriptor}"
+        super().__init__(path, media_type=media_type, headers=headers, stat_result=os.fstat(descriptor))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            os.close(self._descriptor)
+
+
+class AssetDelivery:
+    """Answers with the assets of the store's workspaces, and with the forms of ``pictures`` that are asked for."""
+
+    def __init__(self, store: Store, pictures: Pictures) -> None:
         self._store = store
+        self._pictures = pictures
 
     async def asset(self, request: Request) -> ASGIApp:
-        """Answer with one asset, whole or a range of it. Raises ``UnknownRoute`` where there is none.
+        """Answer with one asset, whole or a range of it. Raises ``UnknownRoute`` where there is none, and
+        ``PicturesBusy``.
 
         Sending it raises ``MalformedRange`` or ``UnsatisfiableRange``.
         """
@@ -89,14 +111,45 @@ class AssetDelivery:
             status = path.stat()
         except OSError:
             raise UnknownRoute(NOTHING_HERE) from None
-        tag = f'"{found[1]}"'
-        headers = _HEADERS | {"ETag": tag}
-        if is_named(request.headers.get("if-none-match", "").encode("latin-1"), tag.encode("ascii")):
+        asked = asked_for(request.url.query) if found[2] in _PICTURES else None
+        if asked is not None:
+            form = await self._form(request, path, found[1], status.st_size, asked)
+            if form is not None:
+                return form
+        headers = _headers(found[1], asked)
+        if _has(request, headers):
             return Response(status_code=304, headers=headers)
         return _Asset(path, media_type=TYPES[found[2]], headers=headers, stat_result=status)
+
+    async def _form(self, request: Request, path: Path, digest: str, size: int, asked: Asked) -> ASGIApp | None:
+        """Answer with the form of a picture that is asked for; ``None`` where it has none."""
+        form = await self._pictures.form(path, digest, size, asked, ", ".join(request.headers.getlist("accept")))
+        if form is None:
+            return None
+        headers = _headers(f"{digest}-{ENCODER}-{form.name}", asked)
+        if _has(request, headers):
+            return Response(status_code=304, headers=headers)
+        made = await self._pictures.made(path, digest, form)
+        return None if made is None else _form_response(made, TYPES[form.format], headers)
 
     def _path(self, workspace: str, name: str) -> Path:
         try:
             return self._store.workspace(workspace).assets / name
         except StoreError:
             raise UnknownRoute(NOTHING_HERE) from None
+
+
+def _headers(tag: str, asked: Asked | None) -> dict[str, str]:
+    varies = {"Vary": "Accept"} if asked is not None and asked.automatic else {}
+    return _HEADERS | varies | {"ETag": f'"{tag}"'}
+
+
+def _has(request: Request, headers: dict[str, str]) -> bool:
+    """Return whether the client has what would be sent."""
+    return is_named(request.headers.get("if-none-match", "").encode("latin-1"), headers["ETag"].encode("ascii"))
+
+
+def _form_response(made: Made, media_type: str, headers: dict[str, str]) -> ASGIApp:
+    if made.descriptor is not None:
+        return _Opened(made.descriptor, media_type, headers)
+    return Response(made.data, media_type=media_type, headers=headers)

@@ -1,9 +1,11 @@
-"""Read the width and height of an image from its first bytes: PNG, GIF, JPEG, WebP, AVIF, ICO and SVG."""
+"""Read the format and size of an image from its first bytes: PNG, GIF, JPEG, WebP, AVIF, ICO and SVG."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+import msgspec
 
 Size = tuple[int, int]
 """Width and height in pixels."""
@@ -22,20 +24,48 @@ _PIXELS = {b"px": 1, b"q": 96 / 101.6, b"mm": 96 / 25.4, b"cm": 96 / 2.54, b"in"
 _VIEW_BOX = re.compile(rb"""\sviewBox\s*=\s*["']\s*[-0-9.]+[\s,]+[-0-9.]+[\s,]+([0-9.]+)[\s,]+([0-9.]+)\s*["']""")
 
 
-def image_size(data: bytes) -> Size | None:
-    """Return the size of an image as it is shown; ``None`` if the bytes give none, or not as the format asks.
+class ImageFacts(msgspec.Struct, frozen=True):
+    """The facts that an image's first bytes tell."""
+
+    format: str
+    """``png``, ``gif``, ``jpg``, ``webp``, ``avif``, ``ico`` or ``svg``."""
+    size: Size
+    """As the image is shown."""
+    moves: bool = False
+    """Whether it says that it is animated; a GIF does not say it at its beginning."""
+
+
+def image_facts(data: bytes) -> ImageFacts | None:
+    """Return the facts about an image; ``None`` if the bytes give no size, or not as the format asks.
 
     ``data`` are the file's first ``HEADER_BYTES``, or all. They alone tell the format, as they do in browsers: names
     are often wrong.
     """
-    for reader in _READERS:
+    for kind, reader in _READERS.items():
         try:
             size = reader(data)
         except (IndexError, ValueError):  # cut off
             return None
         if size is not None:
-            return size if size[0] > 0 and size[1] > 0 else None
+            return ImageFacts(kind, size, _moves(kind, data)) if size[0] > 0 and size[1] > 0 else None
     return None
+
+
+def image_size(data: bytes) -> Size | None:
+    """Return the size that ``image_facts`` returns."""
+    facts = image_facts(data)
+    return None if facts is None else facts.size
+
+
+def _moves(kind: str, data: bytes) -> bool:
+    match kind:
+        case "png":
+            return any(name == b"acTL" for name, _ in _png_chunks(data))
+        case "webp":
+            return data[12:16] == b"VP8X" and bool(data[20] & 2)
+        case "avif":
+            return data[8:12] == b"avis"
+    return False
 
 
 def _number(data: bytes, at: int, length: int, *, little: bool = False) -> int:
@@ -47,7 +77,18 @@ def _number(data: bytes, at: int, length: int, *, little: bool = False) -> int:
 def _png(data: bytes) -> Size | None:
     if not data.startswith(b"\x89PNG\r\n\x1a\n") or data[12:16] != b"IHDR":
         return None
-    return _number(data, 16, 4), _number(data, 20, 4)
+    size = _number(data, 16, 4), _number(data, 20, 4)
+    turned = any(name == b"eXIf" and _is_turned(chunk) for name, chunk in _png_chunks(data))
+    return size[::-1] if turned else size
+
+
+def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Return name and content of the chunks before the pixels, as far as they are in the bytes."""
+    at = 8
+    while at + 8 <= len(data) and (name := data[at + 4 : at + 8]) != b"IDAT":
+        length = _number(data, at, 4)
+        yield name, data[at + 8 : at + 8 + length]
+        at += 12 + length
 
 
 def _gif(data: bytes) -> Size | None:
@@ -69,7 +110,8 @@ def _jpeg(data: bytes) -> Size | None:
             continue
         length = _number(data, at + 2, 2)
         if marker == 0xE1:
-            turned = turned or _is_turned(data[at + 4 : at + 2 + length])
+            exif = data[at + 4 : at + 2 + length]
+            turned = turned or (exif.startswith(b"Exif\0\0") and _is_turned(exif[6:]))
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = _number(data, at + 5, 2), _number(data, at + 7, 2)
             return (height, width) if turned else (width, height)
@@ -78,11 +120,8 @@ def _jpeg(data: bytes) -> Size | None:
         at += 2 + length
 
 
-def _is_turned(exif: bytes) -> bool:
-    """Return whether EXIF's orientation has readers turn an image by a right angle."""
-    if not exif.startswith(b"Exif\0\0"):
-        return False
-    tiff = exif[6:]
+def _is_turned(tiff: bytes) -> bool:
+    """Return whether EXIF's orientation has readers turn an image by a right angle. Browsers do not look at WebP's."""
     little = tiff.startswith(b"II")
     try:
         first = _number(tiff, 4, 4, little=little)
@@ -113,12 +152,11 @@ def _avif(data: bytes) -> Size | None:
     if data[4:8] != b"ftyp":
         return None
     # The largest: the others are of thumbnails and of the tiles of a grid.
-    sizes = [
-        (_number(data, at + 4, 4), _number(data, at + 8, 4))
-        for kind, at in _boxes(data, (b"meta", b"iprp", b"ipco"))
-        if kind == b"ispe"
-    ]
-    return max(sizes, key=lambda size: size[0] * size[1], default=None)
+    properties = list(_boxes(data, (b"meta", b"iprp", b"ipco")))
+    sizes = [(_number(data, at + 4, 4), _number(data, at + 8, 4)) for kind, at in properties if kind == b"ispe"]
+    size = max(sizes, key=lambda size: size[0] * size[1], default=None)
+    turned = any(kind == b"irot" and data[at] & 1 for kind, at in properties)
+    return size[::-1] if size is not None and turned else size
 
 
 def _boxes(data: bytes, path: tuple[bytes, ...]) -> Iterator[tuple[bytes, int]]:
@@ -166,4 +204,6 @@ def _svg_length(name: bytes, attributes: bytes) -> float | None:
     return None if found is None else float(found[1]) * _PIXELS[(found[2] or b"px").lower()]
 
 
-_READERS = (_png, _gif, _jpeg, _webp, _avif, _ico, _svg)
+_READERS: dict[str, Callable[[bytes], Size | None]] = {
+    **{"png": _png, "gif": _gif, "jpg": _jpeg, "webp": _webp, "avif": _avif, "ico": _ico, "svg": _svg}
+}

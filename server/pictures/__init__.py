@@ -1,0 +1,1 @@
+"""Pictures in the sizes and formats that pages ask for."""

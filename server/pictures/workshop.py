@@ -1,0 +1,210 @@
+"""Have pictures made in processes of their own: few at a time, each within limits, and none for a picture that ends
+them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from server.logs import LOGGER
+from server.pictures.maker import HEAD_BYTES, MADE, READY, Job, answer_length, packed
+from snapshots.locks import FileLock
+from snapshots.problems import ParquetryError
+
+MOST_WAITING: Final = 64
+"""Pictures that wait to be made, in a process."""
+WAIT_SECONDS: Final = 10.0
+"""Seconds that a picture waits to be made at most."""
+MAKE_SECONDS: Final = 60.0
+"""Seconds after which a process that makes a picture hangs: it has had no processor."""
+START_SECONDS: Final = 30.0
+
+_OTHERS: Final = frozenset({0, -signal.SIGKILL, -signal.SIGTERM})
+"""Ends of a process that were not the picture's doing, unless it happens again."""
+_ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+_log = logging.getLogger(LOGGER)
+
+
+class PicturesBusy(ParquetryError):
+    """More pictures are asked for than can be made in time (503). ``retry_after`` is in seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("Many pictures are being made at the moment. Try again in a moment.")
+        self.retry_after = retry_after
+
+
+class _Gone(Exception):
+    """The process ended. ``by_picture`` says whether that is the picture's doing."""
+
+    def __init__(self, *, by_picture: bool) -> None:
+        super().__init__()
+        self.by_picture = by_picture
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Workshop:
+    """Makes pictures, as many at once as there are processors but one: on a machine, by the locks in a directory."""
+
+    def __init__(self, locks: Path) -> None:
+        self._locks = locks
+        self._slots = max(1, processors() - 1)
+        self._threads = ThreadPoolExecutor(self._slots, "pictures")
+        self._idle: list[_Maker] = []
+        self._all: set[_Maker] = set()
+        self._guard = threading.Lock()
+        self._asked = 0
+        self._seconds = 0.2
+        """The mean of the seconds that a picture took of late."""
+
+    async def make(self, job: Job) -> bytes | None:
+        """Return a picture; ``None`` for one that cannot be made. Raises ``PicturesBusy``."""
+        if self._asked >= MOST_WAITING + self._slots:
+            raise self._busy()
+        self._asked += 1
+        begin_by = time.monotonic() + WAIT_SECONDS
+        made = asyncio.get_running_loop().run_in_executor(self._threads, self._made, job, begin_by)
+        made.add_done_callback(self._done)
+        return await made
+
+    def stop(self) -> None:
+        """End all processes; nothing is made from now on."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._guard:
+            for maker in self._all:
+                maker.end()
+
+    def _done(self, made: asyncio.Future[bytes | None]) -> None:
+        self._asked -= 1
+        if not made.cancelled():
+            made.exception()  # whoever asked may have gone
+
+    def _busy(self) -> PicturesBusy:
+        return PicturesBusy(min(30, 1 + round(self._asked * self._seconds / self._slots)))
+
+    def _made(self, job: Job, begin_by: float) -> bytes | None:
+        if time.monotonic() > begin_by:
+            raise self._busy()
+        with self._slot(begin_by):
+            started = time.monotonic()
+            for tries in (1, 2):
+                try:
+                    made = self._made_by_one(job)
+                except _Gone as gone:
+                    if not gone.by_picture and tries == 1:
+                        continue
+                    _log.warning("a picture ended the process that makes pictures, and goes out as it is: %s", job.path)
+                    return None
+                break
+            self._seconds += 0.1 * (time.monotonic() - started - self._seconds)
+            return made
+
+    def _made_by_one(self, job: Job) -> bytes | None:
+        with self._guard:
+            maker = self._idle.pop() if self._idle else None
+        if maker is None:
+            maker = _Maker()
+            with self._guard:
+                self._all.add(maker)
+        try:
+            made = maker.make(job)
+        except BaseException:
+            maker.end()
+            with self._guard:
+                self._all.discard(maker)
+            raise
+        with self._guard:
+            self._idle.append(maker)
+        return made
+
+    @contextmanager
+    def _slot(self, until: float) -> Iterator[None]:
+        """Be one of those of this machine that make a picture, in the block."""
+        locks = [FileLock(self._locks / f"making-{number}.lock") for number in range(self._slots)]
+        taken = None
+        try:
+            with suppress(OSError):  # on a full disk this process counts for itself
+                while taken is None:
+                    taken = next((lock for lock in locks if lock.take()), None)
+                    if taken is None and time.monotonic() > until:
+                        raise self._busy()
+                    if taken is None:
+                        time.sleep(0.01)
+            yield
+        finally:
+            if taken is not None:
+                taken.leave()
+
+
+class _Maker:
+    """One process that makes pictures. To be used by one thread at a time."""
+
+    def __init__(self) -> None:
+        kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        paths = os.pathsep.join(path for path in sys.path if path)
+        limits = {"VIPS_CONCURRENCY": "1", "VIPS_DISC_THRESHOLD": "8g", "MALLOC_ARENA_MAX": "2", "VIPS_WARNING": "0"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "server.pictures.maker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={**kept, **limits, "PYTHONPATH": paths},
+        )
+        self._ready = False
+
+    def make(self, job: Job) -> bytes | None:
+        """Return a picture; ``None`` for one that cannot be made. Raises ``_Gone`` and ``PicturesBusy``."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        if not self._ready:
+            if self._read(1, time.monotonic() + START_SECONDS) != READY:
+                raise _Gone(by_picture=False)
+            self._ready = True
+        try:
+            self._process.stdin.write(packed(job))
+        except OSError:
+            raise _Gone(by_picture=False) from None
+        deadline = time.monotonic() + MAKE_SECONDS
+        head = self._read(HEAD_BYTES, deadline)
+        made = self._read(answer_length(head), deadline)
+        return made if head[:1] == MADE else None
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._process.wait()
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        parts: list[bytes] = []
+        poll = select.poll()
+        poll.register(self._process.stdout, select.POLLIN)
+        while size:
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise PicturesBusy(10)
+            data = os.read(self._process.stdout.fileno(), min(size, 1 << 20))
+            if not data:
+                raise _Gone(by_picture=self._process.wait() not in _OTHERS)
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
