@@ -10,23 +10,16 @@ auto       format: AVIF or WebP where the browser takes it
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import parse_qsl
 
 import msgspec
 
 from snapshots.compile.image_size import ImageFacts
+from snapshots.compile.picture_sizes import FORMATS, SIDES, has_sizes, rounded_up
 
-SIDES: Final = (16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840)
 QUALITIES: Final = (50, 75, 90)
 QUALITY: Final = 75
-FORMATS: Final = ("jpg", "png", "webp", "avif")
-SOURCES: Final = (*FORMATS, "gif")
-"""The formats of pictures that have forms."""
-MOST_PIXELS: Final = 50_000_000
-"""The pixels up to which a picture has forms."""
 LARGEST_AVIF: Final = 2_000_000
 """The pixels up to which ``auto`` chooses AVIF, which takes longest to make."""
 
@@ -99,11 +92,7 @@ def _read(name: str, value: str) -> int | str | bool | None:
     number = _NUMBER.fullmatch(value)
     if number is None:
         return None
-    return _rounded(int(number[1]), QUALITIES if name == "q" else SIDES)
-
-
-def _rounded(value: int, steps: Sequence[int]) -> int:
-    return steps[min(bisect_left(steps, value), len(steps) - 1)]
+    return rounded_up(int(number[1]), QUALITIES if name == "q" else SIDES)
 
 
 def form_of(facts: ImageFacts, asked: Asked, accept: str) -> Form | None:
@@ -111,7 +100,7 @@ def form_of(facts: ImageFacts, asked: Asked, accept: str) -> Form | None:
 
     ``accept`` is the header of the request.
     """
-    if facts.format not in SOURCES or facts.moves or facts.size[0] * facts.size[1] > MOST_PIXELS:
+    if not has_sizes(facts):
         return None
     width, height, crop = _size(facts.size, asked)
     kind = asked.format or ("png" if facts.format == "gif" else facts.format)

@@ -33,6 +33,8 @@ ENCODER: Final = 1
 
 MEMORY_BYTES: Final = 1 << 30
 """Memory that the process may have."""
+MEMORY_SETTING: Final = "PICTURE_MEMORY"
+"""The variable of the environment that says it."""
 CPU_SECONDS: Final = 20
 """Seconds of a processor that one picture may take."""
 IDLE_SECONDS: Final = 60
@@ -67,7 +69,7 @@ def main() -> None:
     os.nice(NICENESS)
     questions, answers = sys.stdin.fileno(), sys.stdout.fileno()
     vips = _library()
-    _limit(resource.RLIMIT_DATA, MEMORY_BYTES)
+    _limit(resource.RLIMIT_DATA, int(os.environ.get(MEMORY_SETTING, MEMORY_BYTES)))
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_CORE, 0)
     _send(answers, READY)

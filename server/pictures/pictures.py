@@ -12,13 +12,12 @@ from typing import Final
 import msgspec
 
 from server.pictures.form_cache import FormCache
-from server.pictures.forms import MOST_PIXELS, Asked, Form, form_of
+from server.pictures.forms import Asked, Form, form_of
 from server.pictures.maker import ENCODER, Job
 from server.pictures.workshop import Workshop
 from snapshots.compile.image_size import HEADER_BYTES, ImageFacts, image_facts
+from snapshots.compile.picture_sizes import MOST_BYTES, MOST_PIXELS
 
-MOST_BYTES: Final = 64 << 20
-"""The bytes up to which a picture's file has forms."""
 KNOWN: Final = 10_000
 """Pictures of which a process remembers facts."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from server.logs import LOGGER
-from server.pictures.maker import HEAD_BYTES, MADE, READY, Job, answer_length, packed
+from server.pictures.maker import HEAD_BYTES, MADE, MEMORY_BYTES, MEMORY_SETTING, READY, Job, answer_length, packed
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 
@@ -30,6 +30,14 @@ WAIT_SECONDS: Final = 10.0
 MAKE_SECONDS: Final = 60.0
 """Seconds after which a process that makes a picture hangs: it has had no processor."""
 START_SECONDS: Final = 30.0
+
+LIMITS: Final = {
+    MEMORY_SETTING: str(MEMORY_BYTES),
+    "MALLOC_ARENA_MAX": "2",
+    "VIPS_CONCURRENCY": "1",
+    "VIPS_DISC_THRESHOLD": "8g",  # no temporary files
+}
+"""What each process is told at its start."""
 
 _OTHERS: Final = frozenset({0, -signal.SIGKILL, -signal.SIGTERM})
 """Ends of a process that were not the picture's doing, unless it happens again."""
@@ -158,14 +166,13 @@ class _Maker:
     def __init__(self) -> None:
         kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         paths = os.pathsep.join(path for path in sys.path if path)
-        limits = {"VIPS_CONCURRENCY": "1", "VIPS_DISC_THRESHOLD": "8g", "MALLOC_ARENA_MAX": "2", "VIPS_WARNING": "0"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "server.pictures.maker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env={**kept, **limits, "PYTHONPATH": paths},
+            env={**kept, **LIMITS, "PYTHONPATH": paths},
         )
         self._ready = False
 

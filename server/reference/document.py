@@ -20,6 +20,7 @@ from engine.typed.modules import Client
 from engine.views.counting.counts import MAX_DAYS
 from server.delivery.asset_delivery import MalformedRange, UnsatisfiableRange
 from server.http.routes import NOTHING_HERE
+from server.pictures.workshop import PicturesBusy
 from snapshots.ids import ID_FORM
 from snapshots.model import ARRAY_TYPES, GROUP_KIND, RECORDS, FieldType, Record
 from snapshots.version import VERSION
@@ -81,6 +82,7 @@ def _values() -> dict[str, Any]:
         "MAX_PHRASE": MAX_PHRASE,
         "NOTHING_HERE": NOTHING_HERE,
         "OPERATORS": ", ".join(f"`{operator}`" for operator in OPERATORS),
+        "PICTURES_BUSY": str(PicturesBusy(1)),
         "POINT": r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}@[0-9TZ:.-]{20,24}",
         "RECORDS": {record.name: _record(record) for record in RECORDS},
         "RECORD_REFS": [ref(record.name) for record in RECORDS],

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ import msgspec
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
-from snapshots.compile.assets import AssetUse, states
+from snapshots.compile.assets import AssetUse, delivered_file, states
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
@@ -195,7 +196,8 @@ def _build(
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
     kept = {asset.name: asset.path for asset in assets if asset.name}
-    with target.keeping_assets(inputs.root, kept):
+    read = partial(delivered_file, strip=inputs.definitions.rich_text.strips_assets)
+    with target.keeping_assets(inputs.root, kept, read):
         version = _version_with(target, content, before, choices.settings)
         changed = version is None
         if version is None:

@@ -28,7 +28,8 @@ from snapshots.build.pieces import (
 )
 from snapshots.build.workers import BuildWorkers
 from snapshots.compile.assets import states
-from snapshots.compile.entries import NO_SIZE, UNKNOWN_KEY
+from snapshots.compile.entries import UNKNOWN_KEY
+from snapshots.compile.richtext import ImageDoubt
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
 from snapshots.model import Api
@@ -331,7 +332,19 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])
         return f"key {what!r} is not a field of {api.endpoint}{times}{hint}"
-    if kind == NO_SIZE:
+    if kind == ImageDoubt.NO_ALT:
+        return f"an image has no text for those who cannot see it{times}: {what}"
+    if kind == ImageDoubt.LARGE:
+        return (
+            f"{what} is larger than 20 MB or 50 megapixels{times}: save a smaller one. Above 50 megapixels, no other "
+            "sizes of it are made"
+        )
+    if kind == ImageDoubt.POSITION:
+        return (
+            f"{what} says where it was taken, and is published with that{times}: save it without, or write "
+            "'assets: {strip: true}' in workspace.yaml, which leaves this off (JPEG, PNG and WebP)"
+        )
+    if kind == ImageDoubt.NO_SIZE:
         return (
             f"the width and height of {what} cannot be told{times}: save it again as PNG, JPEG, GIF, WebP, AVIF or SVG "
             "(an SVG needs a viewBox), or write them where it is named"

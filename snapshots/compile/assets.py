@@ -9,14 +9,18 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from posixpath import dirname, join, normpath, splitext
+from typing import BinaryIO
 from urllib.parse import unquote
 
 import msgspec
 
-from snapshots.compile.image_size import HEADER_BYTES, Size, image_size
+from snapshots.compile.image_metadata import STRIPPED, tells_position, without_metadata
+from snapshots.compile.image_size import HEADER_BYTES, ImageFacts, Size, image_facts
+from snapshots.compile.picture_sizes import MOST_PIXELS
 from snapshots.definitions.files import wrong_link
 from snapshots.sources.folders import Folders
 from snapshots.store.assets.files import asset_name
@@ -33,6 +37,9 @@ TYPES = {
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
 """The media types of assets, by extension. Other files are no assets, so that no page or script becomes one."""
+
+LARGE_BYTES = 20_000_000
+"""The bytes from which an image is worth a warning."""
 
 RACY_NS = 2_000_000_000
 """Times of a file prove nothing if it changed so shortly before it was read: it may have changed again since."""
@@ -62,15 +69,29 @@ class Asset:
     """A file to deliver."""
 
     url: str
-    size: Size | None = None
-    """The size of an image whose bytes give one."""
+    image: ImageFacts | None = None
+    """The facts about an image whose bytes give a size."""
     path: str = ""
     """Relative to the workspace."""
+    bytes: int = 0
+    tells_position: bool = False
+    """Whether it is delivered with the position at which it was taken."""
+
+    @property
+    def size(self) -> Size | None:
+        """The size of an image whose bytes give one."""
+        return None if self.image is None else self.image.size
 
     @property
     def lacks_size(self) -> bool:
         """Whether it is an image by its name, and its bytes give no size."""
-        return self.size is None and _is_image(self.path)
+        return self.size is None and is_image(self.path)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is larger than pictures for the web need to be."""
+        pixels = 0 if self.size is None else self.size[0] * self.size[1]
+        return pixels > MOST_PIXELS or (is_image(self.path) and self.bytes > LARGE_BYTES)
 
 
 def is_relative_asset(url: str) -> bool:
@@ -104,10 +125,11 @@ def states(root: Path) -> Callable[[str], str]:
 class Assets:
     """Finds the assets of a workspace. ``used`` are those that texts have named so far, for the caller to take."""
 
-    def __init__(self, root: Path, base: str) -> None:
-        """``base`` is the beginning of delivered addresses; names follow it."""
-        self._root, self._base = root, base
-        self._known: dict[str, tuple[str, str, Size | None]] = {}
+    def __init__(self, root: Path, base: str, *, strip: bool = False) -> None:
+        """``base`` is the beginning of delivered addresses; names follow it. With ``strip``, pictures are delivered
+        without their metadata."""
+        self._root, self._base, self._strip = root, base, strip
+        self._known: dict[str, tuple[str, str, Asset]] = {}
         self._folders = Folders(root)
         self.used: dict[str, AssetUse] = {}
 
@@ -135,7 +157,7 @@ class Assets:
             self.used[path] = AssetUse(path, "", state)
             known = self._known[path] = (state, *self._read(path))
         self.used[path] = AssetUse(path, known[1], _proven(state))
-        return Asset(self._base + known[1] + found[2], known[2], path)
+        return replace(known[2], url=self._base + known[1] + found[2])
 
     def named(self, folder: str, stem: str) -> list[str]:
         """Return the names in a folder that are ``stem``, or begin with it and a dot.
@@ -147,24 +169,37 @@ class Assets:
         self.used[path] = AssetUse(path, "", "/".join(names))
         return names
 
-    def _read(self, path: str) -> tuple[str, Size | None]:
-        """Return the name for a file, and its size where it is an image."""
+    def _read(self, path: str) -> tuple[str, Asset]:
+        """Return the name for a file, and the asset without its address."""
         if not (self._root / path).is_file():
             raise MissingAsset(f"leads to {path}, and there is no such file")
         wrong = wrong_link(self._root, path)
         if wrong is not None:
             raise MissingAsset(f"leads to {path}, which {wrong}")
         try:
-            with (self._root / path).open("rb") as opened:
-                head = opened.read(HEADER_BYTES)
+            with delivered_file(self._root / path, strip=self._strip) as opened:
+                image = image_facts(opened.read(HEADER_BYTES)) if is_image(path) else None
+                positioned = image is not None and tells_position(image.format, opened)
                 opened.seek(0)
                 name = asset_name(path, opened)
+                return name, Asset("", image, path, opened.tell(), positioned)
         except OSError as error:
             raise MissingAsset(f"leads to {path}, which cannot be read: {error.strerror}") from None
-        return name, image_size(head) if _is_image(path) else None
 
 
-def _is_image(path: str) -> bool:
+def delivered_file(path: Path, *, strip: bool) -> BinaryIO:
+    """Open a file as it is delivered: with ``strip``, a picture without its metadata. Raises ``OSError``."""
+    if strip and is_image(path.name):
+        with path.open("rb") as opened:
+            image = image_facts(opened.read(HEADER_BYTES))
+            if image is not None and image.format in STRIPPED:
+                opened.seek(0)
+                return BytesIO(without_metadata(image.format, opened.read()))
+    return path.open("rb")
+
+
+def is_image(path: str) -> bool:
+    """Return whether a path is that of an image, by its extension."""
     return TYPES.get(splitext(path)[1].lower()[1:], "").startswith("image/")
 
 

@@ -54,7 +54,6 @@ _STATUSES = {status.value: status for status in Status}
 _NO_PATHS: Mapping[str, SitePaths] = {}
 UNKNOWN_KEY = "unknown-key"
 NOT_DELIVERED = "not-delivered"
-NO_SIZE = "no-size"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -356,7 +355,7 @@ class ApiCompiler:
                 continue
             finally:
                 rich_text = self._rich_text
-                if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.unsized:
+                if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.images:
                     good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                     self._report(source, number, document, item, plan, written, problems, repeated, said)
             delivered[plan.path.field.id] = value
@@ -453,8 +452,8 @@ class ApiCompiler:
 
         for removed in self._rich_text.removed:
             repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), item, removed.count)
-        for image in self._rich_text.unsized:
-            repeated.add(NO_SIZE, image.path, line_of(image.way, image.line), item)
+        for image in self._rich_text.images:
+            repeated.add(image.doubt.value, image.what, line_of(image.way, image.line), item)
         for doubt in self._rich_text.doubts:
             at = line_of(doubt.way, doubt.line)
             if (at, doubt.message, ()) in said:
@@ -468,7 +467,7 @@ class ApiCompiler:
             line = line_of(way, below)
             self._rows.references.append((number, line, item, FIRST_LINK - link.api, link.entry_id, None))
         self._rich_text.linked.clear()
-        self._rich_text.unsized.clear()
+        self._rich_text.images.clear()
         self._rich_text.removed.clear()
         self._rich_text.doubts.clear()
 

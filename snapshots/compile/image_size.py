@@ -122,16 +122,22 @@ def _jpeg(data: bytes) -> Size | None:
 
 def _is_turned(tiff: bytes) -> bool:
     """Return whether EXIF's orientation has readers turn an image by a right angle. Browsers do not look at WebP's."""
+    return orientation(tiff) >= 5
+
+
+def orientation(tiff: bytes) -> int:
+    """Return which way up an image is, from its EXIF without the name before it: 1, upright, to 8."""
     little = tiff.startswith(b"II")
     try:
         first = _number(tiff, 4, 4, little=little)
         for number in range(_number(tiff, first, 2, little=little)):
             entry = first + 2 + 12 * number
             if _number(tiff, entry, 2, little=little) == 0x0112:
-                return _number(tiff, entry + 8, 2, little=little) >= 5
+                found = _number(tiff, entry + 8, 2, little=little)
+                return found if 1 <= found <= 8 else 1
     except IndexError:
         pass
-    return False
+    return 1
 
 
 def _webp(data: bytes) -> Size | None:

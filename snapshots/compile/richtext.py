@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache, partial
 from html import escape, unescape
 from urllib.parse import unquote
@@ -26,6 +27,7 @@ from snapshots.compile.assets import Asset, Assets, MissingAsset
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.markup import ADDRESSES, ANY_TAG, Removed, is_allowed_url, removed
+from snapshots.compile.picture_sizes import has_sizes, srcset
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
@@ -52,6 +54,7 @@ _EXTRA_ATTRIBUTES = {
     "a": {"rel", "aria-label"},
     "audio": _MEDIA - {"height", "playsinline", "poster", "width"},
     "iframe": {"allowfullscreen", "height", "loading", "src", "width"},
+    "img": {"loading"},
     "source": {"src", "type"},
     "track": {"default", "kind", "label", "src", "srclang"},
     "video": _MEDIA,
@@ -71,6 +74,7 @@ _SHOWN = 200
 _ENDS = frozenset("\"'()<>[]{} \t\n")
 """Characters after an address."""
 _IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
+_EMPTY_ALT = re.compile(r"""\balt\s*=\s*(?:""|'')""", re.IGNORECASE)
 _LANGUAGE = re.compile("language-.")
 _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
 """An address whose host every browser takes for the same."""
@@ -89,16 +93,39 @@ class TextDoubt:
     """The way from the field to the text, where that is in a group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unsized:
-    """An image whose size neither its file nor the text gives."""
+class ImageDoubt(StrEnum):
+    """The kinds of doubt about an image."""
 
-    path: str
-    """The image's, relative to the workspace."""
+    NO_SIZE = "no-size"
+    """Neither its file nor the text gives its size."""
+    LARGE = "large-image"
+    POSITION = "position"
+    """It is published with the position at which it was taken."""
+    NO_ALT = "no-alt"
+    """It has no text for those who cannot see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulImage:
+    """An image about which an editor is to be told once, however often it is named."""
+
+    doubt: ImageDoubt
+    what: str
+    """The image's path, relative to the workspace; where it lacks a text, how one is written."""
     line: int
     """The line of the text that names it, from 0."""
     way: Steps = ()
     """The way from the field to the text, where that is in a group."""
+
+
+ALT_IN_TEXTS = 'write one, as in ![Embers](oven.jpg), or <img src="oven.jpg" alt=""> for one that only decorates'
+ALT_IN_FIELDS = 'write one as its alt, or alt: "" for one that only decorates'
+
+
+def image_doubts(asset: Asset) -> list[ImageDoubt]:
+    """Return what is doubtful of an image, wherever it is named."""
+    found = [ImageDoubt.LARGE] if asset.is_large else []
+    return [*found, ImageDoubt.POSITION] if asset.tells_position else found
 
 
 class RichText:
@@ -106,7 +133,7 @@ class RichText:
 
     ``file`` is to be set to the path of the content file, relative to the workspace, before its texts are compiled, and
     ``way`` to that from the field to a text in a group.
-    Findings about the texts add up in ``removed``, ``doubts``, ``linked`` and ``unsized``, for the caller to take.
+    Findings about the texts add up in ``removed``, ``doubts``, ``linked`` and ``images``, for the caller to take.
     """
 
     def __init__(
@@ -136,7 +163,7 @@ class RichText:
         self.linked: list[tuple[int, Link, Steps]] = []
         """Links to pages, each with its line in the text, from 0, and the way to the text."""
         self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
-        self.unsized: list[Unsized] = []
+        self.images: list[DoubtfulImage] = []
         self._addresses: dict[str, tuple[str, Asset] | None] = {}
         """Addresses as they are delivered; those of assets as they are written, and the assets."""
 
@@ -187,18 +214,39 @@ class RichText:
         self.removed += removed(html, settled, written, self.way)
         if self._followed:
             self._tell_links(written)
-        if self._addresses:
-            settled = _IMAGE.sub(partial(self._sized, written), settled)
+        if "<img" in settled:
+            settled = _IMAGE.sub(partial(self._image, written), settled)
         return settled, visible_text(settled)
 
-    def _sized(self, written: str, image: re.Match[str]) -> str:
-        """Return an image's tag with the size of the image, unless it says one."""
-        href, asset = self._addresses.get(image[2]) or ("", None)
-        if asset is None or " width=" in image[0] or " height=" in image[0]:
-            return image[0]
-        if asset.lacks_size:
-            self.unsized.append(Unsized(asset.path, self._line_of(href, written), self.way))
-        return image[0] if asset.size is None else f'{image[0][:-1]} width="{asset.size[0]}" height="{asset.size[1]}">'
+    def _image(self, written: str, image: re.Match[str]) -> str:
+        """Return an image's tag with what browsers need to know before they fetch it, unless it says so itself."""
+        tag = image[0]
+        href, asset = self._addresses.get(image[2]) or (unescape(image[2]), None)
+        self._judge(tag, href, asset, written)
+        if asset is None:
+            return tag
+        more = ""
+        if asset.size is not None and " width=" not in tag and " height=" not in tag:
+            more += f' width="{asset.size[0]}" height="{asset.size[1]}"'
+        if " loading=" not in tag:
+            more += ' loading="lazy"'
+        widths = self._settings.image_widths
+        if widths and asset.image is not None and has_sizes(asset.image) and not {"?", "#"} & set(asset.url):
+            offered = srcset(escape(asset.url), asset.image.size[0], widths)
+            more += f' srcset="{offered}" sizes="auto, 100vw"' if offered else ""
+        return f"{tag[:-1]}{more}>"
+
+    def _judge(self, tag: str, href: str, asset: Asset | None, written: str) -> None:
+        """Note what is doubtful about an image."""
+        found = [] if asset is None else [(doubt, asset.path) for doubt in image_doubts(asset)]
+        if asset is not None and asset.lacks_size and " width=" not in tag and " height=" not in tag:
+            found.append((ImageDoubt.NO_SIZE, asset.path))
+        # Markdown has no other way to write an empty text, HTML says by it that an image only decorates.
+        if ' alt="' not in tag or (' alt=""' in tag and _EMPTY_ALT.search(written) is None):
+            found.append((ImageDoubt.NO_ALT, ALT_IN_TEXTS))
+        if found:
+            line = self._line_of(href, written)
+            self.images += [DoubtfulImage(doubt, what, line, self.way) for doubt, what in found]
 
     def _tell_links(self, written: str) -> None:
         for href, found in self._followed.items():
@@ -245,6 +293,8 @@ class RichText:
             return _prefixed(value) if value not in ("", ID_PREFIX) else None
         if attribute == "headers":
             return " ".join(map(_prefixed, value.split())) or None
+        if attribute == "loading" and tag == "img":
+            return value if value in ("eager", "lazy") else None
         if attribute == "cite":
             return value if is_allowed_url(value) else None
         if attribute in ADDRESSES and tag != "iframe":

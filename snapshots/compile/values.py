@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from snapshots.compile.assets import MissingAsset
-from snapshots.compile.richtext import RichText, TextDoubt, Unsized
+from snapshots.compile.richtext import ALT_IN_FIELDS, DoubtfulImage, ImageDoubt, RichText, TextDoubt, image_doubts
 from snapshots.documents.document import Markdown, Plain, RawValue, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import ID_IN_WORDS, slug_id, valid_id
@@ -331,8 +331,17 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
         if asset.size is not None:
             found["width"], found["height"] = asset.size
         elif asset.lacks_size:
-            rich_text.unsized.append(Unsized(asset.path, 0, rich_text.way))
+            _doubt(rich_text, ImageDoubt.NO_SIZE, asset.path)
+    if "alt" in names and found["alt"] is None:
+        _doubt(rich_text, ImageDoubt.NO_ALT, ALT_IN_FIELDS)
+    if asset is not None:
+        for doubt in image_doubts(asset):
+            _doubt(rich_text, doubt, asset.path)
     return found, found, None
+
+
+def _doubt(rich_text: RichText, doubt: ImageDoubt, what: str) -> None:
+    rich_text.images.append(DoubtfulImage(doubt, what, 0, rich_text.way))
 
 
 def _amount(name: str, member: RecordMember, raw: RawValue) -> int | None:

@@ -73,6 +73,10 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     assets_url: str | None = ""
     """The beginning of the addresses of assets: on the server itself, or in another place they are copied to.
     ``None``: the site has its own, so addresses are delivered as written and never checked."""
+    strips_assets: bool = False
+    """Whether pictures are delivered without their metadata."""
+    image_widths: tuple[int, ...] = ()
+    """The widths in pixels that rich texts offer of each picture, so that browsers can choose."""
 
 
 class Definitions(msgspec.Struct, frozen=True):

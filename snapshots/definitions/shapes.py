@@ -239,6 +239,29 @@ class MarkdownShape(_Shape):
     ] = Field(default_factory=list)
 
 
+class AssetsShape(_Shape):
+    """``assets``; true and false stand for ``delivered`` alone."""
+
+    delivered: Flag = True
+    strip: Flag = False
+
+
+def _assets(value: RawValue) -> RawValue:
+    if isinstance(value, dict):
+        if "delivered" in value:
+            raise ValueError("expected true, false or {strip: true}")
+        return value
+    if not isinstance(value, Plain) or value not in _TRUE | _FALSE:
+        raise ValueError(f"expected true, false or {{strip: true}}, got {describe(value)}")
+    return {"delivered": value}
+
+
+class ImagesShape(_Shape):
+    widths: Annotated[list[Annotated[int, BeforeValidator(_whole(1))]], BeforeValidator(_list)] = Field(
+        default_factory=list
+    )
+
+
 def _shortcode(value: RawValue) -> tuple[str, str]:
     """Return the kind of replacement of a shortcode, and the text that replaces it."""
     if isinstance(value, str) and value in ("leave", "drop"):
@@ -265,9 +288,10 @@ class WorkspaceShape(_Shape):
     signals: Annotated[SignalsShape, BeforeValidator(_mapping)] | None = None
     rate_limit: Annotated[int, BeforeValidator(_whole(1))] = 300
     dashboard_url: Annotated[Text, AfterValidator(_url)] | None = None
-    assets: Flag = True
+    assets: Annotated[AssetsShape, BeforeValidator(_assets)] = Field(default_factory=AssetsShape)
     assets_url: Annotated[Text, AfterValidator(_url)] | None = None
     assets_sizes: Flag = True
+    images: Annotated[ImagesShape, BeforeValidator(_mapping)] = Field(default_factory=ImagesShape)
     lang_map: LangMap = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
     shortcodes: Annotated[
@@ -358,6 +382,8 @@ _KEYS: dict[str, list[str]] = {
     "views": list(ViewsShape.model_fields),
     "signals": list(SignalsShape.model_fields),
     "markdown": list(MarkdownShape.model_fields),
+    "assets": ["strip"],
+    "images": list(ImagesShape.model_fields),
     "fields": _names(FieldShape),
     "groups": list(GroupShape.model_fields),
     "hidden": list(HiddenShape.model_fields),

@@ -140,9 +140,16 @@ def _without_clashes(drafts: list[WellFormed], problems: Problems) -> list[WellF
 def _rich_text(shape: WorkspaceShape) -> RichTextSettings:
     shortcodes = {" ".join(name.split()): Shortcode(*said) for name, said in shape.shortcodes.items()}
     assets_url = None
-    if shape.assets:
+    if shape.assets.delivered:
         assets_url = f"/assets/{shape.id}/" if shape.assets_url is None else f"{shape.assets_url}/"
-    return RichTextSettings(tuple(shape.markdown.iframe_hosts), tuple(shape.markdown.classes), shortcodes, assets_url)
+    return RichTextSettings(
+        tuple(shape.markdown.iframe_hosts),
+        tuple(shape.markdown.classes),
+        shortcodes,
+        assets_url,
+        shape.assets.strip,
+        tuple(shape.images.widths) if shape.assets_sizes else (),
+    )
 
 
 def _workspace(shape: WorkspaceShape, apis: tuple[Api, ...]) -> Workspace:

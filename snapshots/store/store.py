@@ -24,7 +24,7 @@ from typing import Literal
 import msgspec
 
 from snapshots.problems import ParquetryError
-from snapshots.store.assets.files import keep_assets
+from snapshots.store.assets.files import Read, keep_assets
 from snapshots.store.assets.use import leased_assets
 from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.carrying import (
@@ -277,11 +277,11 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise VersionExists(str(conflict)) from None
 
     @contextmanager
-    def keeping_assets(self, root: Path, named: Mapping[str, str]) -> Iterator[None]:
+    def keeping_assets(self, root: Path, named: Mapping[str, str], read: Read) -> Iterator[None]:
         """Copy the files at ``root`` that content names to this machine, as ``keep_assets``; prunes leave them
         for the block, in which a version that names them is published."""
         with leased_assets(self.local, self.id, [f"{self.id}/{ASSETS}/{name}" for name in named]):
-            keep_assets(self.assets, root, named)
+            keep_assets(self.assets, root, named, read)
             yield
 
     def has_assets(self, manifest: Manifest) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from msgspec import UNSET
 
 from snapshots.build.chunks import arrow_type
 from snapshots.columns import FileKind, columns
+from snapshots.compile.assets import delivered_file
 from snapshots.compile.rows import row_digest, said_digest
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.assets.files import asset_name
@@ -118,7 +120,10 @@ def publish(
     """Stage and publish a version with these rows, which names files below ``files_at``; it is not current yet."""
     version = version_at(number)
     named = {asset_of(files_at, path): path for path in assets if files_at is not None}
-    with target.keeping_assets(files_at or Path(), named), target.stage(version) as staging:
+    with (
+        target.keeping_assets(files_at or Path(), named, partial(delivered_file, strip=False)),
+        target.stage(version) as staging,
+    ):
         files = [write_rows(staging.directory, *where, rows) for where, rows in content.items()]
         manifest = manifest_of(version, files, named)
         target.publish(staging, manifest)

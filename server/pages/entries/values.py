@@ -20,6 +20,7 @@ from server.pages.entries.listing import short_title
 from snapshots.model import ARRAY_TYPES, FILE, IMAGE, REFERENCE_TYPES, Api, Field, FieldType, ValueKind
 from snapshots.times import parse_datetime
 
+_SRCSET: Final = re.compile(r' srcset="[^"]*"')
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")
 
 
@@ -82,7 +83,10 @@ class EntryValues(msgspec.Struct, frozen=True):
         facts, lang = field.type.facts, self.version.lang
         match facts.kind:
             case ValueKind.TEXT if field.type is FieldType.RICHTEXT:
-                html = value.replace(f'="{self._own}', f'="{self.assets}{self._own}')
+                html = _SRCSET.sub(
+                    lambda found: found[0].replace(f", {self._own}", f", {self.assets}{self._own}"), value
+                )
+                html = html.replace(f'="{self._own}', f'="{self.assets}{self._own}')
                 return ShownValue("rich", self.frame(html, lang, self.site), note=field.name)
             case ValueKind.TEXT:
                 return ShownValue("text", value, lang=lang)

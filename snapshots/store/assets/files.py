@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from posixpath import splitext
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 from uuid import uuid4
 
 from blake3 import blake3
@@ -22,6 +22,9 @@ from snapshots.store.durable import StoreError, make_directory, sync_directory, 
 
 GRACE_SECONDS = 24 * 3600
 """The age up to which assets that no version names are kept: a build at work may be about to name them."""
+
+Read: TypeAlias = Callable[[Path], BinaryIO]
+"""Opens a file as it is delivered. Raises ``OSError``."""
 
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_STEM = 60
@@ -46,8 +49,9 @@ def has_its_name(name: str, opened: BinaryIO) -> bool:
     return digest.hexdigest(16) in name.split(".")
 
 
-def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
-    """Copy the files that are not in the directory of assets yet; ``named`` has their paths below ``root``, by name.
+def keep_assets(directory: Path, root: Path, named: Mapping[str, str], read: Read) -> None:
+    """Copy the files that are not in the directory of assets yet; ``named`` has their paths below ``root``, by name,
+    and ``read`` opens one.
 
     Raises ``StoreError`` when the disk refuses, or the content of a file no longer matches its name.
     """
@@ -59,14 +63,14 @@ def keep_assets(directory: Path, root: Path, named: Mapping[str, str]) -> None:
             try:
                 os.utime(directory / name)  # so that GRACE_SECONDS begin again
             except FileNotFoundError:
-                _copy(root, path, directory, name)
+                _copy(root, path, directory, name, read)
         sync_directory(directory)
 
 
-def _copy(root: Path, path: str, directory: Path, name: str) -> None:
+def _copy(root: Path, path: str, directory: Path, name: str, read: Read) -> None:
     copied = directory / f".{name}.{uuid4().hex}.tmp"
     try:
-        with (root / path).open("rb") as source, copied.open("xb") as copy:
+        with read(root / path) as source, copied.open("xb") as copy:
             shutil.copyfileobj(source, copy, _CHUNK)
             copy.flush()
             sync_file(copy.fileno())

@@ -240,7 +240,8 @@ def test_a_hugo_site_with_translations_by_key_and_page_bundles(cms: Cms, tmp_pat
         ),
         "content/english/posts/_index.md": "---\ntitle: Posts\n---\n",
         "content/english/posts/spring/index.md": front.format("Spring", "spring-time")
-        + '![a](tree.svg) <img src="my tree.svg"> ![b](../none.svg) ![c](https://x.example/tree.svg) ![d](/tree.svg)\n',
+        + '![a](tree.svg) <img src="my tree.svg" alt="m"> ![b](../none.svg) ![c](https://x.example/tree.svg) '
+        "![d](/tree.svg)\n",
         "content/english/posts/spring/tree.svg": "<svg viewBox='0 0 3 2'/>",
         "content/english/posts/spring/my tree.svg": "<svg viewBox='0 0 3 2'/>",
         "content/english/posts/spring/unused.svg": "<svg viewBox='0 0 3 2'/>",

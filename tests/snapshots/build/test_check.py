@@ -250,7 +250,7 @@ FAULTS = {
     "date": '"title": "T", "date": "2026-13-01"',
     "status": '"title": "T", "status": "live"',
     "lang": '"title": "T", "lang": "xx"',
-    "asset": '"title": "T", "body": "<img src=\\"none.png\\">"',
+    "asset": '"title": "T", "body": "<img src=\\"none.png\\" alt=\\"x\\">"',
     "twice": '"title": "T", "title": "U"',
     "dangling": '"title": "T", "others": ["nobody"]',
     "unknown": '"title": "T", "colour": 1',

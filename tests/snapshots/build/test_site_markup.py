@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from snapshots.build.build import build, check
 from snapshots.problems import WorkspaceRefused
@@ -262,8 +265,9 @@ def test_files_beside_the_content_are_delivered_by_their_content(site: Site) -> 
     assert picture.endswith(".png")
     assert assets(site) == {picture: png(30, 20), report: b"%PDF"}
     assert body == (
-        f'<p><img src="/assets/acme/{picture}" alt="x" width="30" height="20"></p>\n'
-        f'<p><img src="/assets/acme/{picture}?v=1" width="3"> <a href="/assets/acme/{report}#page=2">r</a> '
+        f'<p><img src="/assets/acme/{picture}" alt="x" width="30" height="20" loading="lazy"></p>\n'
+        f'<p><img src="/assets/acme/{picture}?v=1" width="3" loading="lazy"> '
+        f'<a href="/assets/acme/{report}#page=2">r</a> '
         '<a href="other.html">o</a> <img src="https://img.example/x.png" alt="e"> <img src="/x.png" alt="s"> '
         '<img src="plain" alt="n"></p>\n'
     )
@@ -336,6 +340,7 @@ def test_image_fields_name_files_too(site: Site) -> None:
     assert found["b"] == {"url": url, "width": 5, "height": None, "alt": "X"}
     assert found["c"]["url"] == "https://img.example/y.svg"
     site.write("content/pages/a.yaml", "createdAt: 2026-01-02\nbody: y.svg\n")
+    site.write("content/pages/c.yaml", "createdAt: 2026-01-02\nbody: {url: https://img.example/y.svg, alt: Y}\n")
     assert site.problems() == [
         'content/pages/a.yaml:2: error: body: "y.svg" leads to content/pages/y.svg, and there is no such file'
     ]
@@ -357,7 +362,7 @@ def test_an_image_without_a_size_is_told_of_once(site: Site) -> None:
     site.write("content/pages/y.svg", b"<svg width='100%'>")
     site.write("content/pages/z.mp4", b"x")
     site.page("a", "![x](x.png)\n\n![y](y.svg) ![z](z.mp4) [x](x.png) [b](b.md)")
-    site.page("b", "<img src='x.png' width='3'>\n\n![x](./x.png)")
+    site.page("b", "<img src='x.png' width='3' alt='x'>\n\n![x](./x.png)")
     png_told, svg_told = told.format(" (2 times, first here)"), told.format("")
     assert site.problems() == [
         f"content/pages/a.md:4: warning: the width and height of content/pages/x.png {png_told}",
@@ -372,7 +377,9 @@ def test_an_image_field_without_a_size_is_told_of_too(site: Site) -> None:
     fields = "fields: [{id: body, type: groups, fields: [{id: cover, type: image}, {id: more, type: images}]}]\n"
     site.write("apis/pages.yaml", PAGES.replace(PAGES[PAGES.index("fields:") :], fields))
     site.write("content/pages/x.png", b"RIFF")
-    written = "createdAt: 2026-01-02\nbody:\n  - cover: {url: x.png, width: 5}\n  - cover: x.png\n"
+    written = (
+        "createdAt: 2026-01-02\nbody:\n  - cover: {url: x.png, width: 5, alt: x}\n  - cover: {url: x.png, alt: ''}\n"
+    )
     site.write("content/pages/a.yaml", written)
     assert [line.partition(" cannot")[0] for line in site.problems()] == [
         "content/pages/a.yaml:4: warning: the width and height of content/pages/x.png",
@@ -430,7 +437,7 @@ def test_what_is_wrong_with_a_rich_text_in_a_group_is_told_at_its_own_line(site:
     )
     lines = (
         *("createdAt: 2026-01-02", "one:", "  text: <form>x</form>", "many:", "  - deep:", "      text: fine"),
-        *("  - deep:", "      text: <img src='none.png'>", "  - deep:", "      text: <a href='/p/nobody'>x</a>"),
+        *("  - deep:", "      text: <img src='none.png' alt=''>", "  - deep:", "      text: <a href='/p/nobody'>x</a>"),
     )
     site.write("content/pages/a.yaml", "\n".join(lines))
     assert site.problems() == [
@@ -475,3 +482,103 @@ def test_a_site_that_has_its_own_assets_keeps_their_addresses(site: Site) -> Non
     assert not site.store.workspace("acme").assets.exists()
     site.write("workspace.yaml", HEAD)
     assert len(site.problems()) == 2
+
+
+def picture(width: int, height: int, kind: str = "JPEG", **options: Any) -> bytes:
+    opened = io.BytesIO()
+    Image.new("RGB", (width, height), "orange").save(opened, kind, **options)
+    return opened.getvalue()
+
+
+def positioned() -> Image.Exif:
+    exif = Image.Exif()
+    exif[0x010F] = "the camera"
+    exif.get_ifd(0x8825).update({1: "N", 2: (35.0, 1.0, 2.0), 3: "E", 4: (135.0, 1.0, 2.0)})
+    return exif
+
+
+def test_images_without_a_text_are_told_of_once(site: Site) -> None:
+    fields = "fields: [{id: body, type: richtext}, {id: cover, type: image}, {id: more, type: images}]\n"
+    site.write("apis/pages.yaml", PAGES.replace(PAGES[PAGES.index("fields:") :], fields))
+    site.write("content/pages/x.png", png(3, 2))
+    front = "---\ncreatedAt: 2026-01-02\n"
+    site.write("content/pages/a.md", f"{front}cover: x.png\nmore: [{{url: x.png, alt: ''}}, x.png]\n---\n![x](x.png)\n")
+    site.write("content/pages/b.md", f"{front}---\nx\n\n![](x.png) <img src='https://img.example/y.png'> ![x](x.png)")
+    site.write("content/pages/c.md", f"{front}cover: {{url: x.png, alt: X}}\n---\n<img src='x.png' alt=''>\n")
+    assert site.problems() == [
+        "content/pages/a.md:3: warning: an image has no text for those who cannot see it (2 times, first here): write "
+        'one as its alt, or alt: "" for one that only decorates',
+        "content/pages/b.md:6: warning: an image has no text for those who cannot see it (2 times, first here): write "
+        'one, as in ![Embers](oven.jpg), or <img src="oven.jpg" alt=""> for one that only decorates',
+    ]
+
+
+def test_images_that_are_large_or_say_where_they_were_taken_are_told_of(site: Site) -> None:
+    site.write("content/pages/huge.png", png(10_000, 6_000))
+    site.write("content/pages/heavy.jpg", picture(30, 20) + bytes(20_000_000))
+    site.write("content/pages/here.jpg", picture(30, 20, exif=positioned()))
+    site.write("content/pages/film.mp4", bytes(21_000_000))
+    site.page("a", "![a](huge.png) ![b](heavy.jpg) ![c](here.jpg) ![d](here.jpg) [film](film.mp4)")
+    large = (
+        "is larger than 20 MB or 50 megapixels: save a smaller one. Above 50 megapixels, no other sizes of it are made"
+    )
+    assert site.problems() == [
+        f"content/pages/a.md:4: warning: content/pages/heavy.jpg {large}",
+        "content/pages/a.md:4: warning: content/pages/here.jpg says where it was taken, and is published with that (2 "
+        "times, first here): save it without, or write 'assets: {strip: true}' in workspace.yaml, which leaves this "
+        "off (JPEG, PNG and WebP)",
+        f"content/pages/a.md:4: warning: content/pages/huge.png {large}",
+    ]
+
+
+def test_metadata_is_left_off_where_the_workspace_says_so(site: Site) -> None:
+    for name, kind in {"a.jpg": "JPEG", "b.png": "PNG", "c.webp": "WEBP"}.items():
+        site.write(f"content/pages/{name}", picture(30, 20, kind, exif=positioned()))
+    site.write("content/pages/d.pdf", b"%PDF")
+    site.page("a", "![a](a.jpg) ![b](b.png) ![c](c.webp) [d](d.pdf)")
+    assert len([problem for problem in site.problems() if "says where it was taken" in problem]) == 3
+    site.bodies()
+    before = assets(site)
+    site.write("workspace.yaml", HEAD + "assets: {strip: true}\n")
+    assert site.problems() == []
+    body = site.bodies()["a"]
+    stripped = {name: data for name, data in assets(site).items() if name in body}
+    assert len(stripped) == 4
+    assert len(stripped.keys() & before.keys()) == 1  # the PDF
+    for name, data in stripped.items():
+        if not name.endswith(".pdf"):
+            assert dict(Image.open(io.BytesIO(data)).getexif()) == {}
+            assert 'width="30" height="20"' in body
+
+
+def test_browsers_can_choose_among_the_widths_that_the_workspace_names(site: Site) -> None:
+    site.write("workspace.yaml", HEAD + "images: {widths: [640, 1280, 1900, 9000]}\n")
+    for name, width in {"large": 4000, "middle": 1000, "small": 640, "least": 20}.items():
+        site.write(f"content/pages/{name}.jpg", picture(width, 10))
+    site.write("content/pages/drawn.svg", b'<svg viewBox="0 0 4000 10"/>')
+    names = (
+        "large.jpg",
+        "middle.jpg",
+        "small.jpg",
+        "least.jpg",
+        "drawn.svg",
+        "large.jpg#x",
+        "https://img.example/x.jpg",
+    )
+    site.page("a", "\n\n".join(f"![x]({name})" for name in names))
+    offered = re.findall(r'<img src="([^"]*)"[^>]*?(?: srcset="([^"]*)" sizes="([^"]*)")?>', site.bodies()["a"])
+    large, middle = offered[0][0], offered[1][0]
+    assert [srcset for _, srcset, _ in offered] == [
+        f"{large}?w=640 640w, {large}?w=1920 1920w, {large}?w=3840 3840w",
+        f"{middle}?w=640 640w, {middle}?w=1920 1000w",
+        *("", "", "", "", ""),
+    ]
+    assert offered[0][2] == "auto, 100vw"
+    site.write("workspace.yaml", HEAD + "images: {widths: [640, 1280]}\nassets_sizes: false\n")
+    assert "srcset" not in site.bodies()["a"]
+
+
+def test_images_are_fetched_when_they_come_into_view_unless_a_text_says_otherwise(site: Site) -> None:
+    site.write("content/pages/x.png", png(3, 2))
+    site.page("a", "<img src='x.png' alt='x' loading='eager'> <img src='x.png' alt='x' loading='now'> ![x](/x.png)")
+    assert re.findall(r' loading="[a-z]*"', site.bodies()["a"]) == [' loading="eager"', ' loading="lazy"']

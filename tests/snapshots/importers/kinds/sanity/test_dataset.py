@@ -135,7 +135,8 @@ def test_every_kind_of_value(cms: Cms, tmp_path: Path) -> None:
         "<h2>A &lt;b&gt;plan&lt;/b&gt;</h2>"
         '<p><strong>one </strong><em><a href="https://a.example">two</a></em></p>'
         "<ul><li>1<ol><li>1.1</li></ol></li><li>2</li></ul><ol><li>a</li></ol>"
-        f'<figure><img src="{cat["url"]}" alt="A cat" width="32" height="16"><figcaption>The cat</figcaption></figure>'
+        f'<figure><img src="{cat["url"]}" alt="A cat" width="32" height="16" loading="lazy">'
+        "<figcaption>The cat</figcaption></figure>"
         '<pre><code class="language-js">a &lt; b</code></pre>'
         '<iframe src="https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ" allowfullscreen=""></iframe><p>inside</p>'
     )

@@ -276,7 +276,7 @@ def test_markdown_stays_markdown_where_a_type_has_one_such_text(cms: Cms, tmp_pa
     made = imported("strapi", write_files(tmp_path / "export", files), tmp_path / "site")
     assert made.files() == ["articles/a.md", "articles/b.yaml"]
     assert made.text("content/articles/a.md").endswith("---\nA **bold** word\n\n![x](/uploads/x.png)\n")
-    assert answers(cms, made, "articles/b?fields=text")["text"] == '<p><img src="/x.png" alt="x"> </p>\n'
+    assert answers(cms, made, "articles/b?fields=text")["text"] == '<p><img src="/x.png" alt="x" loading="lazy"> </p>\n'
     assert made.lost("the address x.png").places == ["articles/b: text"]
 
 
