@@ -240,7 +240,7 @@ UNRECORDED = {
     | {"rotate_secret", "replace_token", "replay", "change_endpoint"},
 }
 MOVES = {"activate", "rollback", "prune", "prune_left", "withdraw"}
-OWN_STORE = {"server/dev/builds.py", "server/mirror/followed.py"}
+OWN_STORE = {"server/dev/builds.py", "server/dev/session_key.py", "server/mirror/followed.py"}
 """What works on a store of its own, which nobody else sees."""
 
 
