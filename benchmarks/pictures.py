@@ -35,7 +35,7 @@ from PIL import Image, ImageChops
 
 from server.pictures import maker
 from server.pictures.workshop import LIMITS
-from snapshots.compile.picture_sizes import MOST_PIXELS, SIDES
+from snapshots.pictures.picture_sizes import MOST_PIXELS, SIDES
 from tests.server.pictures.picture_site import keep_pictures
 from tests.sites.served_site import Running, Site, eventually, serving
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from snapshots.compile.image_size import ImageFacts
-from snapshots.compile.picture_sizes import FORMATS, SIDES, has_sizes, rounded_up
+from snapshots.pictures.image_size import ImageFacts
+from snapshots.pictures.picture_sizes import FORMATS, SIDES, has_sizes, rounded_up
 
 QUALITIES: Final = (50, 75, 90)
 QUALITY: Final = 75

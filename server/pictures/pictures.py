@@ -15,8 +15,8 @@ from server.pictures.form_cache import FormCache
 from server.pictures.forms import Asked, Form, form_of
 from server.pictures.maker import ENCODER, Job
 from server.pictures.workshop import Workshop
-from snapshots.compile.image_size import HEADER_BYTES, ImageFacts, image_facts
-from snapshots.compile.picture_sizes import MOST_BYTES, MOST_PIXELS
+from snapshots.pictures.image_size import HEADER_BYTES, ImageFacts, image_facts
+from snapshots.pictures.picture_sizes import MOST_BYTES, MOST_PIXELS
 
 KNOWN: Final = 10_000
 """Pictures of which a process remembers facts."""

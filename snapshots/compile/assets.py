@@ -18,10 +18,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from snapshots.compile.image_metadata import STRIPPED, tells_position, without_metadata
-from snapshots.compile.image_size import HEADER_BYTES, ImageFacts, Size, image_facts
-from snapshots.compile.picture_sizes import MOST_PIXELS
 from snapshots.definitions.files import wrong_link
+from snapshots.pictures.image_metadata import STRIPPED, tells_position, without_metadata
+from snapshots.pictures.image_size import HEADER_BYTES, ImageFacts, Size, image_facts
+from snapshots.pictures.picture_sizes import MOST_PIXELS
 from snapshots.sources.folders import Folders
 from snapshots.store.assets.files import asset_name
 

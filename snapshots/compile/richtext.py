@@ -27,11 +27,11 @@ from snapshots.compile.assets import Asset, Assets, MissingAsset
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.markup import ADDRESSES, ANY_TAG, Removed, is_allowed_url, removed
-from snapshots.compile.picture_sizes import has_sizes, srcset
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
 from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
 from snapshots.paths import Steps
+from snapshots.pictures.picture_sizes import has_sizes, srcset
 
 MAX_LENGTH = 4_000_000
 """Characters a rich text may have: a long book."""

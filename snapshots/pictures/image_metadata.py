@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 from zlib import crc32
 
-from snapshots.compile.image_size import HEADER_BYTES, orientation
+from snapshots.pictures.image_size import HEADER_BYTES, orientation
 
 STRIPPED: Final = frozenset({"jpg", "png", "webp"})
 """The formats whose metadata can be left off."""

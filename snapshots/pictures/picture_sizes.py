@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from snapshots.compile.image_size import ImageFacts
+from snapshots.pictures.image_size import ImageFacts
 
 SIDES: Final = (16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840)
 """Widths and heights in pixels, to which others are rounded up; more is the last."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from snapshots.compile.image_metadata import STRIPPED, tells_position, without_metadata
-from snapshots.compile.image_size import image_facts
+from snapshots.pictures.image_metadata import STRIPPED, tells_position, without_metadata
+from snapshots.pictures.image_size import image_facts
 
 FORMATS = {"jpg": "JPEG", "png": "PNG", "webp": "WEBP", "avif": "AVIF"}
 PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from snapshots.compile.image_size import image_size
+from snapshots.pictures.image_size import image_size
 
 
 def box(kind: bytes, content: bytes) -> bytes:
