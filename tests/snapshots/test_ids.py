@@ -36,13 +36,13 @@ from engine.views.collecting.targets import entry_key
 from server.reference.document import service_document
 
 document = service_document()
-parameters = document["components"]["parameters"].items()
+schemas = {name: one["schema"] for name, one in document["components"]["parameters"].items()}
 taken = [
     parse_entry_query(b"draftKey=a~b", None).draft_key,
     parse_views_query(b"ids=a~b,c").ids[0],
     entry_key("a~b"),
     *document["components"]["schemas"]["PageView"]["properties"]["entryId"]["pattern"].partition("~")[1],
-    *(name for name, one in parameters if re.fullmatch(one["schema"].get("pattern", ""), "a~b")),
+    *(name for name, one in schemas.items() if re.fullmatch(one.get("items", one).get("pattern", ""), "a~b")),
 ]
 print(json.dumps(taken))
 """

@@ -152,10 +152,11 @@ def test_a_site(cms: Cms, tmp_path: Path) -> None:
     assert hello["body"] == (
         "<p>Hello <b>you</b>.<br>\nSecond line.</p>\n"
         '<figure><a href="https://old.example/big.html">'
-        '<img src="https://old.example/wp-content/uploads/cat.jpg" alt="Cat"></a>\n'
+        '<img src="https://old.example/wp-content/uploads/cat.jpg" alt="Cat" loading="lazy"></a>\n'
         "<figcaption>The \ncat</figcaption>\n</figure>\n"
         "<h2>Plan</h2>\n<ul>\n<li>one</li>\n</ul>\n<pre>a\n\nb</pre>\n"
-        '<figure><img src="https://old.example/wp-content/uploads/cat.jpg" alt="A &quot;cat&quot;"></figure>\n'
+        '<figure><img src="https://old.example/wp-content/uploads/cat.jpg" alt="A &quot;cat&quot;" loading="lazy">'
+        "</figure>\n"
         "<p>[sic] [gallery] inside</p>\n"
         '<iframe src="https://www.youtube-nocookie.com/embed/dQw4w9WgXcQ" allowfullscreen=""></iframe>'
     )
