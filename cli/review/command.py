@@ -13,7 +13,7 @@ from cli.options import AssetsHost, Json, WorkspaceDirectory, assets_host, new_a
 from cli.output import documents, lines
 from cli.remote.server import KEY_VARIABLE
 from cli.review.comment import Review, comment
-from cli.review.compared import Compare, compared, with_checkout, with_live, with_nothing
+from cli.review.compared import Compare, compared, live_public_url, with_checkout, with_live, with_nothing
 from cli.review.posting import SERVICES, post
 from snapshots.problems import Problems
 from snapshots.times import now_ms
@@ -84,6 +84,7 @@ def review(
     compare: Compare = with_nothing
     if live is not None:
         compare = with_live(live)
+        host = host or live_public_url(live, root)
     elif base is not None:
         compare = with_checkout(workspace_directory(base), now, host)
     with tempfile.TemporaryDirectory(prefix="cms-review-") as folder:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from cli.location import ChosenWorkspace, store_at
+from cli.location import ChosenWorkspace, defined_id, store_at
 from cli.remote.server import KEY_VARIABLE, NoKey, NoServer, Server
-from snapshots.problems import Problems, WorkspaceRefused
+from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 
 if TYPE_CHECKING:
     from cli.review.changes import ReviewedChanges
@@ -31,6 +32,9 @@ class ReviewedWorkspace:
     remark: str
     """A sentence that says what the workspace was compared with, or why it was not."""
 
+
+_SERVERS: Final = ("https://", "http://")
+"""What the address of a server begins with, and that of a store does not."""
 
 Compare = Callable[["BuildResult", "Store"], tuple["ReviewedChanges | None", str]]
 """Returns the changes and the remark, given the workspace as built and the store that it was built into."""
@@ -77,12 +81,25 @@ def with_live(location: str) -> Compare:
 
     Raises ``NoServer`` and ``NoKey``.
     """
-    if not location.startswith(("https://", "http://")):
+    if not location.startswith(_SERVERS):
         return _with_store(location)
     key = os.environ.get(KEY_VARIABLE)
     if not key:
         raise NoKey(f"Set {KEY_VARIABLE} to an API key of {location} that can read all APIs.")
     return _with_server(Server(location, key, PATIENCE))
+
+
+def live_public_url(location: str, root: Path) -> str | None:
+    """Return the server's address with which the version that is live in a store was built: with another one, every
+    picture would differ. ``None`` for a server, which does not tell it."""
+    if location.startswith(_SERVERS):
+        return None
+    live = store_at(location, None)
+    with suppress(ParquetryError):  # told where they are compared
+        workspace_store = live.workspace(defined_id(root))
+        current = workspace_store.current()
+        return None if current is None else workspace_store.manifest(current.version).public_url
+    return None
 
 
 def _with_store(location: str) -> Compare:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,7 +97,21 @@ def build(
     current = target.workspace(result.workspace).current() if result.activated else None
     if current is not None:
         before = current.previous[0] if current.previous else None
+        _tell_of_a_lost_host(target.workspace(result.workspace), current.version, before)
         run_on_publish(on_publish, target.workspace(result.workspace), current, before)
+
+
+def _tell_of_a_lost_host(workspace_store: WorkspaceStore, version: str, before: str | None) -> None:
+    """Warn where addresses of images and files had a host in the version before, and have none in this one."""
+    if before is None or not workspace_store.manifest(version).assets_lack_host:
+        return
+    with suppress(ParquetryError):  # pruned meanwhile, or damaged: that is not about this build
+        host = workspace_store.manifest(before).public_url
+        if host is not None:
+            lines.warning(
+                f"Addresses of images and files began with {host} and have no host now, so pages on another host do "
+                "not show them. Build again with CMS_PUBLIC_URL or --public-url set to that address."
+            )
 
 
 def _make_cache(cache: Path, tell: Progress, workspace_store: WorkspaceStore, version: str) -> None:

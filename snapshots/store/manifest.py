@@ -82,6 +82,15 @@ class Manifest(msgspec.Struct, frozen=True):
         return isinstance(self.assets_url, str) and self.assets_url.startswith("/")
 
     @property
+    def public_url(self) -> str | None:
+        """The server's address with which the version was built; ``None`` without one, where no asset is named, and
+        where assets are somewhere else."""
+        end = f"/assets/{self.workspace.id}/"
+        if not isinstance(self.assets_url, str) or not self.assets_url.endswith(end):
+            return None
+        return self.assets_url.removesuffix(end) or None
+
+    @property
     def full(self) -> bool:
         """Whether ``cms snapshot build`` made the version: the same bytes for the same content."""
         return self.quick is not True

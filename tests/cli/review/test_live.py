@@ -55,6 +55,18 @@ def edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def test_pictures_are_compared_at_the_addresses_that_are_live(cms: Cms, proposed: Path, tmp_path: Path) -> None:
+    live = str(tmp_path / "store")
+    assert (
+        cms("snapshot", "build", str(proposed), "--store", live, "--public-url", "https://content.example").status == 0
+    )
+    edit(proposed / "content/breads/milk-roll.md", "name: Milk roll", "name: Milk rolls")
+    ran = cms("review", str(proposed), "--live", live, "--json")
+    assert (ran.status, ran.json["entries"]) == (0, {"added": 0, "changed": 1, "removed": 0})
+    elsewhere = cms("review", str(proposed), "--live", live, "--public-url", "https://other.example", "--json")
+    assert elsewhere.json["entries"]["changed"] > 5
+
+
 @places
 def test_nothing_changed(cms: Cms, server: ExampleServer, proposed: Path, place: Place) -> None:
     ran = cms("review", str(proposed), "--live", place(server))

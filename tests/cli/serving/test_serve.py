@@ -147,3 +147,15 @@ def test_a_public_url_that_is_none_is_refused_before_anything_is_built(cms: Cms,
     assert (ran.status, ran.out) == (2, "")
     assert "content.example" in ran.err
     assert not (tmp_path / ".cms").exists()
+
+
+def test_a_build_says_that_addresses_lost_their_host(cms: Cms, tmp_path: Path) -> None:
+    root = write_workspace(tmp_path)
+    definition = (root / "apis/blog.yaml").read_text()
+    (root / "apis/blog.yaml").write_text(definition + "  - {id: menu, name: Menu, type: file}\n")
+    (root / "content/blog/one.md").write_text(entry("One", "menu: menu.pdf\n"))
+    (root / "content/blog/menu.pdf").write_bytes(b"%PDF-1.4")
+    begun = "began with https://content.example and have no host now"
+    for options, told in ((["--public-url", "https://content.example"], False), ([], True), ([], False)):
+        ran = cms("snapshot", "build", str(root), *options)
+        assert (ran.status, begun in ran.err) == (0, told)
