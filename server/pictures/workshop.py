@@ -30,6 +30,8 @@ WAIT_SECONDS: Final = 10.0
 MAKE_SECONDS: Final = 60.0
 """Seconds after which a process that makes a picture hangs: it has had no processor."""
 START_SECONDS: Final = 30.0
+MOST_ASKED: Final = 200
+"""Pictures after which a process ends: the library keeps some memory of each that is damaged."""
 
 LIMITS: Final = {
     MEMORY_SETTING: str(MEMORY_BYTES),
@@ -112,10 +114,11 @@ class Workshop:
         with self._slot(begin_by):
             started = time.monotonic()
             for tries in (1, 2):
+                maker = self._maker(new=tries == 2)
                 try:
-                    made = self._made_by_one(job)
+                    made = self._made_by(maker, job)
                 except _Gone as gone:
-                    if not gone.by_picture and tries == 1:
+                    if tries == 1 and (maker.asked > 1 or not gone.by_picture):
                         continue
                     _log.warning("a picture ended the process that makes pictures, and goes out as it is: %s", job.path)
                     return None
@@ -123,22 +126,29 @@ class Workshop:
             self._seconds += 0.1 * (time.monotonic() - started - self._seconds)
             return made
 
-    def _made_by_one(self, job: Job) -> bytes | None:
+    def _maker(self, *, new: bool) -> _Maker:
+        """Return a process that makes nothing at the moment."""
         with self._guard:
-            maker = self._idle.pop() if self._idle else None
-        if maker is None:
-            maker = _Maker()
-            with self._guard:
-                self._all.add(maker)
+            if self._idle and not new:
+                return self._idle.pop()
+        maker = _Maker()
+        with self._guard:
+            self._all.add(maker)
+        return maker
+
+    def _made_by(self, maker: _Maker, job: Job) -> bytes | None:
+        """Return what a process makes; it ends after many pictures, since damaged ones leave something behind."""
+        is_good = False
         try:
             made = maker.make(job)
-        except BaseException:
-            maker.end()
+            is_good = maker.asked < MOST_ASKED
+        finally:
             with self._guard:
-                self._all.discard(maker)
-            raise
-        with self._guard:
-            self._idle.append(maker)
+                if is_good:
+                    self._idle.append(maker)
+                else:
+                    maker.end()
+                    self._all.discard(maker)
         return made
 
     @contextmanager
@@ -175,6 +185,8 @@ class _Maker:
             env={**kept, **LIMITS, "PYTHONPATH": paths},
         )
         self._ready = False
+        self.asked = 0
+        """How many pictures it was asked for."""
 
     def make(self, job: Job) -> bytes | None:
         """Return a picture; ``None`` for one that cannot be made. Raises ``_Gone`` and ``PicturesBusy``."""
@@ -183,6 +195,7 @@ class _Maker:
             if self._read(1, time.monotonic() + START_SECONDS) != READY:
                 raise _Gone(by_picture=False)
             self._ready = True
+        self.asked += 1
         try:
             self._process.stdin.write(packed(job))
         except OSError:
