@@ -17,7 +17,6 @@ import io
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -36,6 +35,7 @@ from PIL import Image, ImageChops
 from server.pictures import maker
 from server.pictures.workshop import LIMITS
 from snapshots.pictures.picture_sizes import MOST_PIXELS, SIDES
+from tests.server.pictures.makers import most_memory
 from tests.server.pictures.picture_site import keep_pictures
 from tests.sites.served_site import Running, Site, eventually, serving
 
@@ -132,7 +132,7 @@ def one_library(library: str, path: Path, kind: str, rounds: int) -> dict[str, f
         began = time.process_time()
         assert make() is not None
         times.append((time.process_time() - began) * 1000)
-    return {"ms": statistics.median(times), "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return {"ms": statistics.median(times), "MB": most_memory(os.getpid()) / (1 << 20)}
 
 
 def libraries(files: dict[str, Path], rounds: int) -> Iterator[tuple[str, str, str, dict[str, float]]]:
