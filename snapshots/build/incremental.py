@@ -281,6 +281,7 @@ def _digest(definitions: Definitions, api: Api) -> str:
             if any(uid in path.field.target_uids for path in api.references)
         },
         _reached_by_path(definitions, api),
+        definitions.launches,
     ]
     return blake2b(msgspec.msgpack.encode(facts, order="deterministic"), digest_size=16).hexdigest()
 

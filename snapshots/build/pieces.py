@@ -185,7 +185,14 @@ class PieceCompiler:
             raise ParquetryError(f"no API with uid {piece.api}: this is a fault of the build, please report it")
         api_source = self._definitions.sources[api.uid]
         compiler = ApiCompiler(
-            workspace, api, api_source, self._zone, self._made_ids, self._rich_text, self._site_paths
+            workspace,
+            api,
+            api_source,
+            self._zone,
+            self._made_ids,
+            self._rich_text,
+            self._site_paths,
+            self._definitions.launches,
         )
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}

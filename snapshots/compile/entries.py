@@ -14,6 +14,7 @@ from snapshots.compile.audience import Audience
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.entry_ids import EntryIds
 from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
+from snapshots.compile.launches import Launches
 from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
     DRAFT_FILE,
@@ -52,6 +53,7 @@ from snapshots.sources.site_paths import SitePaths
 
 _STATUSES = {status.value: status for status in Status}
 _NO_PATHS: Mapping[str, SitePaths] = {}
+_NO_LAUNCHES: Mapping[str, int] = {}
 UNKNOWN_KEY = "unknown-key"
 NOT_DELIVERED = "not-delivered"
 _encode = msgspec.json.Encoder().encode
@@ -103,9 +105,11 @@ class ApiCompiler:
         made_ids: MadeIds,
         rich_text: RichText,
         site_paths: Mapping[str, SitePaths] = _NO_PATHS,
+        launches: Mapping[str, int] = _NO_LAUNCHES,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
-        such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path."""
+        such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path,
+        ``launches`` the workspace's, UTC milliseconds by name."""
         self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
         self._main_language = workspace.main_language
         self._languages = workspace.languages_of(api)
@@ -143,6 +147,8 @@ class ApiCompiler:
         self._ids = EntryIds(api, source, every)
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
         expressions += [*self._keys.values(), *self._ids.expressions, *self._audience.expressions]
+        self._launches = Launches(launches, meta, {key for one in expressions for key in one.keys}, zone, every)
+        expressions.append(self._launches.expression)
         harmless = {key for key in SYSTEM_KEYS if word_of(key) is None}
         self._known = self._audience.settled.union(harmless, *(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
@@ -330,6 +336,11 @@ class ApiCompiler:
         status = self._status(self._status_at.read(document, file_facts), wrong)
         needs_all = not is_draft_file and status is not Status.DRAFT
         dates, dated = self._dates.read(document, file_facts, wrong, doubtful)
+        if status is not None:
+            launch, known = self._launches.named(document, file_facts, wrong)
+            if launch is not None:
+                status, dates[3] = self._launches.join(launch, status, dates[3], doubtful, is_draft=is_draft_file)
+            status = status if known else None
         start, end = dates[3:]
         good = dated and not document.broken and entry_id is not None and status is not None
         if status is Status.SCHEDULED and start is None and not is_draft_file:

@@ -92,6 +92,9 @@ class Definitions(msgspec.Struct, frozen=True):
     whole: bool = True
     """False where a definition has errors: its API is missing, and references may lead to it."""
     rich_text: RichTextSettings = RichTextSettings()
+    launches: dict[str, int] = {}
+    """The instant of each launch, UTC milliseconds, by name. Launches are no part of what is published: a version that
+    joins one has its instant."""
 
     def served_at(self, public_url: str | None) -> Definitions:
         """Return these definitions with addresses of assets that begin with the server's own, ``public_url``.

@@ -21,7 +21,7 @@ from snapshots.ids import ID_FORM, ID_IN_WORDS
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import Problems
 
-META_KEYS = (*META_DATES, "publishStart", "publishEnd", "status", "id", "lang", "draft", "draftKey")
+META_KEYS = (*META_DATES, "publishStart", "publishEnd", "launch", "status", "id", "lang", "draft", "draftKey")
 """The system keys whose place ``meta`` can give; with null or an empty text there they are not read."""
 
 MAX_LANGUAGES = 1_000
@@ -206,6 +206,9 @@ Language = Annotated[Text, AfterValidator(_language)]
 EntryId = Annotated[Text, _matching(ID_FORM, ID_IN_WORDS)]
 FieldId = Annotated[Text, _matching(r"[A-Za-z][A-Za-z0-9_]{0,63}", "1 to 64 of A-Z a-z 0-9 _, beginning with a letter")]
 Description = Annotated[Text, AfterValidator(str.strip)]
+LaunchName = Annotated[
+    Text, _matching(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "1 to 64 of A-Z a-z 0-9 _ -, beginning with a letter or digit")
+]
 LangMap = Annotated[dict[str, Language], BeforeValidator(_mapping)]
 
 
@@ -293,6 +296,7 @@ class WorkspaceShape(_Shape):
     assets_sizes: Flag = True
     images: Annotated[ImagesShape, BeforeValidator(_mapping)] = Field(default_factory=ImagesShape)
     lang_map: LangMap = Field(default_factory=dict)
+    launches: Annotated[dict[LaunchName, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
     shortcodes: Annotated[
         dict[str, Annotated[tuple[Literal["leave", "drop", "replace"], str], BeforeValidator(_shortcode)]],

@@ -18,6 +18,7 @@ Beyond the format page, for content that was not written for it:
 from __future__ import annotations
 
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -29,6 +30,7 @@ from snapshots.definitions.files import (
     definition_files,
     read_definition,
 )
+from snapshots.definitions.launches import read_launches
 from snapshots.definitions.model import Definitions, RichTextSettings, Shortcode, WellFormed
 from snapshots.definitions.shapes import ApiShape, WorkspaceShape, read_shape
 from snapshots.definitions.workspace_facts import WorkspaceFacts
@@ -68,6 +70,7 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
     if document is None or shape is None:
         return None
     check_lang_map(WORKSPACE_FILE, document, shape.lang_map, shape.languages, problems)
+    launches = read_launches(WORKSPACE_FILE, document, shape.launches, ZoneInfo(shape.timezone), problems)
 
     apis, sources = [], {}
     kinds = {draft.shape.endpoint: ApiKind(draft.shape.kind) for draft in drafts}
@@ -85,14 +88,20 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
         (WORKSPACE_FILE, *files),
         problems.errors == before,
         _rich_text(shape),
+        launches,
     )
 
 
 def _salvaged(document: ContentDocument) -> WorkspaceShape | None:
     """Return workspace.yaml with only the keys that decide how files are read; ``None`` where one of those is wrong."""
-    kept: dict[str, RawValue] = {"id": "x"}
-    kept |= {key: value for key, value in document.values.items() if key in ("languages", "lang_map")}
-    return read_shape(WorkspaceShape, WORKSPACE_FILE, ContentDocument(kept, 1), Problems())
+    needed = ("languages", "lang_map")
+    for keys in ((*needed, "launches"), needed):
+        kept: dict[str, RawValue] = {"id": "x"}
+        kept |= {key: value for key, value in document.values.items() if key in keys}
+        found = read_shape(WorkspaceShape, WORKSPACE_FILE, ContentDocument(kept, 1), Problems())
+        if found is not None:
+            return found
+    return None
 
 
 def _read(root: Path, file: str, problems: Problems) -> ContentDocument | None:
