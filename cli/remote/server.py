@@ -88,7 +88,13 @@ class Server:
         while True:
             try:
                 # It follows no redirect: a key must not get to another server.
-                answer = httpx2.get(f"{self.url}/{target}", headers=headers, timeout=_SECONDS, verify=self._trust)
+                answer = httpx2.get(
+                    f"{self.url}/{target}",
+                    headers=headers,
+                    timeout=_SECONDS,
+                    verify=self._trust,
+                    follow_redirects=False,
+                )
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
                 why = str(error) or type(error).__name__
                 raise ServerRefused(f"No answer from {self.url}: {why}. Check the address.") from None
@@ -114,6 +120,9 @@ def _seconds(answer: httpx2.Response) -> float:
 
 
 def _message(answer: httpx2.Response) -> str:
+    if answer.is_redirect:
+        target = answer.headers.get("Location", "another address")
+        return f"The server redirects to {target}, where the key is not sent. Give the address that answers itself."
     try:
         return str(answer.json()["message"])
     except (ValueError, KeyError, TypeError):

@@ -118,11 +118,23 @@ def _comments(discussion: Discussion) -> Iterator[_Comment]:
 
 def _asked(discussion: Discussion, method: str, url: str, body: bytes | None = None) -> bytes:
     headers = {**discussion.headers, "Content-Type": "application/json", "User-Agent": "parquetry"}
-    trust = ssl.create_default_context()
-    answer = httpx2.request(
-        method, url, content=body, headers=headers, timeout=SECONDS, follow_redirects=True, verify=trust
-    )
-    return answer.raise_for_status().content
+    origin = _origin(httpx2.URL(url))
+
+    def stay(request: httpx2.Request) -> None:
+        if _origin(request.url) != origin:  # a token in a header of its own would go along
+            raise CannotComment(
+                f"The service redirects to {request.url.host}, where the token is not sent. "
+                "Set the address of the API that answers itself."
+            )
+
+    with httpx2.Client(
+        event_hooks={"request": [stay]}, follow_redirects=True, timeout=SECONDS, verify=ssl.create_default_context()
+    ) as client:
+        return client.request(method, url, content=body, headers=headers).raise_for_status().content
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 def _given(variable: str) -> str:

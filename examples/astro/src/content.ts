@@ -455,7 +455,7 @@ function absoluteHtml(html: string, server: string): string {
   );
 }
 
-/** A failed request. `message` comes from the server; `status` is the HTTP status, or 0 if there was no answer. */
+/** A failed request. `message` comes from the server; `status` is the HTTP status, or 0 if none is known. */
 export class ContentError extends Error {
   override name = "ContentError";
   readonly status: number;
@@ -517,7 +517,7 @@ export interface ClientSettings {
   strict?: boolean;
   /** How many answers the client stores, so that the server need not send unchanged ones again. Default 100. */
   keep?: number;
-  /** Passed to every `fetch`, such as `{ next: { revalidate: 60 } }`; the `init` of a call takes precedence. */
+  /** Passed to every `fetch`, such as `{ next: { revalidate: 60 } }`; the `init` of a call takes precedence. Redirects are never followed. */
   init?: RequestInit;
   /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
@@ -584,7 +584,8 @@ class Transport {
     const place = JSON.stringify([url, extra]);
     const kept = this.#kept.get(place);
     if (kept !== undefined) headers.set("If-None-Match", kept.etag);
-    const request = { ...always, ...init, headers };
+    // `fetch` sends all headers but `Authorization` along to another server.
+    const request: RequestInit = { ...always, ...init, headers, redirect: "manual" };
     const giveUp = Date.now() + 1000 * patience;
     for (let tries = 0; ; tries++) {
       const found = await this.#received(url, request);
@@ -594,7 +595,7 @@ class Transport {
         if (answer.ok) return this.#known(place, { etag: answer.headers.get("ETag") ?? "", text }, path, answer);
       }
       const failure = found instanceof Unreachable ? found : failureOf(found.answer, found.text, url);
-      const wait = secondsToWait(failure.status, found instanceof Unreachable ? undefined : found.answer.headers, tries);
+      const wait = secondsToWait(failure.status, found instanceof Unreachable ? undefined : found.answer, tries);
       if (Date.now() + 1000 * wait > giveUp) throw failure;
       (this.#settings.onWait ?? sayWait)({ seconds: wait, reason: failure.message, status: failure.status, url: failure.url });
       await pause(wait, request.signal ?? undefined);
@@ -711,7 +712,16 @@ function parsed(text: string, url: string): object {
   throw new ContentError(`The answer from ${url} is not a JSON object. Check that this is the address of the delivery API.`, 200, url);
 }
 
+/** Returns whether an answer sends elsewhere. Browsers hide all else of it, the status included. */
+function isRedirect({ status, type }: Response): boolean {
+  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
+}
+
 function messageOf(text: string, answer: Response): string {
+  if (isRedirect(answer)) {
+    const target = shown(answer.headers.get("Location") ?? "another address");
+    return `The server redirects to ${target}, where the key is not sent. Set url to the address that answers itself.`;
+  }
   try {
     const { message } = JSON.parse(text) as { message?: unknown };
     if (typeof message === "string") return message;
@@ -722,10 +732,11 @@ function messageOf(text: string, answer: Response): string {
 }
 
 /** Returns how many seconds to wait before the next try; infinity where another try cannot help. */
-function secondsToWait(status: number, headers: Headers | undefined, tries: number): number {
-  if (![0, 429, 500, 502, 503, 504].includes(status)) return Infinity;
+function secondsToWait(status: number, answer: Response | undefined, tries: number): number {
+  if (![0, 429, 500, 502, 503, 504].includes(status) || (answer && isRedirect(answer))) return Infinity;
   // Clients that failed together do not come back together.
   const growing = Math.min(0.5 * 2 ** tries, 15) * (0.75 + Math.random() / 2);
+  const headers = answer?.headers;
   const told = headers?.get("Retry-After") ?? (status === 429 ? /;\s*t=(\d+)/.exec(headers?.get("RateLimit") ?? "")?.[1] : undefined);
   if (told == null) return growing;
   const seconds = /^\d+$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;

@@ -13,8 +13,9 @@ import pytest
 
 from engine.access.keys.access import AccessFile, issue_key
 from snapshots.times import now_ms
+from tests.engine.typed.scripted_server import Scripted, scripted
 from tests.programs.command_line import Cms, in_process
-from tests.sites.example_server import ExampleServer, example_server
+from tests.sites.example_server import EXAMPLE, ExampleServer, example_server
 from tests.sites.served_site import eventually
 
 COMMANDS = {
@@ -59,6 +60,28 @@ def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     return in_process(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("types", "typescript", "--client", "--key", "pq_secret", "--url"),
+        ("openapi", "--key", "pq_secret", "--url"),
+        ("review", str(EXAMPLE), "--live"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_key_is_not_sent_along_a_redirect(
+    cms: Cms, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("CMS_KEY", "pq_secret")
+    with scripted([Scripted("{}")]) as other:
+        target = f"{other.url}/v1/komugi/_schema"
+        with scripted([Scripted("", {"Location": target}, 308)]) as server:
+            ran = cms(*command, f"{server.url}/v1/komugi")
+        assert (ran.status, other.requests) == (1, [])
+    assert server.sent("x-api-key") == ["pq_secret"]
+    assert f"redirects to {target}, where the key is not sent" in " ".join(ran.err.split())
 
 
 @pytest.mark.parametrize("name", ["everything", "narrow"])

@@ -12,11 +12,15 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class Service:
-    """The comments of one pull request; ``refuses`` is the status of every answer where it is one."""
+    """The comments of one pull request; ``refuses`` is the status of every answer where it is one.
+
+    Requests whose path does not begin with ``moved`` are sent on to the path that does.
+    """
 
     def __init__(self) -> None:
         self.comments: list[dict[str, Any]] = []
         self.refuses: int | None = None
+        self.moved = ""
         self.asked: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
         self.url = ""
@@ -51,6 +55,12 @@ def running() -> Iterator[Service]:
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             service.headers.append(dict(self.headers))
+            if not self.path.startswith(service.moved):
+                self.send_response(307)
+                self.send_header("Location", service.moved + self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             status, document = service.answer(self.command, self.path, body)
             self.send_response(status)
             self.end_headers()

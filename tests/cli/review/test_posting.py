@@ -118,6 +118,23 @@ def test_what_goes_wrong_is_said(
     assert cms("review", str(site), "--post", "gerrit").status == 2
 
 
+def test_a_token_is_sent_along_redirects_of_the_same_service_only(
+    cms: Cms, service: Service, job: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, path = write_workspace(tmp_path / "site"), job[1]
+    service.moved = "/moved"
+    assert cms("review", str(site), "--post", job[0]).status == 0
+    assert [asked for asked in service.asked if asked[0] == "POST"] == [("POST", f"/moved{path}")]
+    service.asked.clear()
+    moved = "HTTP/1.1 307 Temporary Redirect\r\ncontent-length: 0\r\nlocation: {}\r\n\r\n"
+    with answering(moved.format(f"{service.url}{path}?per_page=100&page=1").encode()) as port:
+        for variable in ("GITHUB_API_URL", "CI_API_V4_URL"):
+            monkeypatch.setenv(variable, f"http://127.0.0.1:{port}")
+        ran = cms("review", str(site), "--post", job[0])
+    assert (ran.status, service.asked) == (1, [])
+    assert "redirects to 127.0.0.1, where the token is not sent" in " ".join(ran.err.split())
+
+
 def test_entries_are_compared_before_anything_is_posted(
     cms: Cms, service: Service, job: tuple[str, str], tmp_path: Path
 ) -> None:

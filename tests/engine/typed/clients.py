@@ -350,8 +350,20 @@ def check_many(act: Act) -> None:
     assert all("limit=" in target for target, _ in server.requests)
 
 
+def check_redirects(act: Act) -> None:
+    """A redirect is never followed: the key would go along to whoever it names, and is not for them."""
+    for status in (301, 302, 303, 307, 308):
+        with scripted([page(3)]) as other:
+            target = f"{other.url}/v1/komugi/breads"
+            with scripted([Scripted("", {"Location": target}, status)]) as server:
+                kind, found, said = act(server.url, "waits")
+            assert other.requests == []
+        assert (kind, found, len(server.requests)) == ("ContentError", status, 1)
+        assert said.startswith(f"The server redirects to {target}, where the key is not sent.")
+
+
 CHECKS = (
     *(check_pages, check_pin, check_etag, check_waits, check_blips, check_patience, check_time_limit, check_failures),
-    *(check_addresses_of_servers, check_many),
+    *(check_addresses_of_servers, check_many, check_redirects),
 )
 """The checks of what a client sends; each is given what acts."""

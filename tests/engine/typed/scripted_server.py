@@ -74,6 +74,13 @@ def scripted(answers: Sequence[Scripted]) -> Iterator[ScriptedServer]:
             elif answer.status != 304:
                 self.wfile.write(body)
 
+        def do_OPTIONS(self) -> None:
+            """Let pages of any origin send what they like."""
+            self.send_response(204)
+            for name in ("Origin", "Headers", "Methods"):
+                self.send_header(f"Access-Control-Allow-{name}", "*")
+            self.end_headers()
+
         def _send_some(self, body: bytes, stops: str) -> None:
             self.close_connection = True
             self.wfile.write(body[:1])

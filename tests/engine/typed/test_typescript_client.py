@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,9 @@ from tests.server.reference.test_browser import CHROMIUM, FLAGS
 from tests.server.reference.test_openapi_clients import hard_workspace
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 TSC = ["--strict", "--noUnusedLocals", "--noUnusedParameters", "--exactOptionalPropertyTypes", "--skipLibCheck"]
 TSC += ["--noUncheckedIndexedAccess", "--noImplicitOverride", "--verbatimModuleSyntax", "--isolatedModules"]
@@ -65,28 +68,51 @@ def act(folder: Path) -> Iterator[clients.Act]:
         yield act
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
 def test_it_reads_a_real_server(server: ExampleServer, folder: Path) -> None:
     keys = clients.more_keys(server)
     arguments = (server.url, server.key, keys.limited, keys.draft)
     assert clients.results(clients.run("node", "in_node.js", *arguments, cwd=folder)) == clients.RESULTS
 
 
-def test_it_reads_a_real_server_from_a_browser(server: ExampleServer, folder: Path) -> None:
+def test_it_reads_a_real_server_from_a_browser(server: ExampleServer, folder: Path, browser: Browser) -> None:
     """A page of another origin gets the same answers, as the server lets it send and read what the client needs."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
     keys = clients.more_keys(server)
-    with clients.folder_server(folder) as site, playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
+    page = browser.new_page()
+    with clients.folder_server(folder) as site:
         page.goto(f"{site}/package.json")
         printed = page.evaluate(
             "async (all) => JSON.stringify(await (await import('/reads.js')).results(...all))",
             [server.url, server.key, keys.limited, keys.draft],
         )
-        browser.close()
     assert clients.results(printed) == clients.RESULTS
+
+
+def test_a_browser_follows_no_redirect(folder: Path, browser: Browser) -> None:
+    anyone = {"Access-Control-Allow-Origin": "*"}
+    page = browser.new_page()
+    with clients.folder_server(folder) as site, clients.scripted([clients.page(3)]) as other:
+        moved = clients.Scripted("", {"Location": f"{other.url}/v1/komugi/breads", **anyone}, 307)
+        with clients.scripted([moved]) as server:
+            page.goto(f"{site}/package.json")
+            said = page.evaluate(
+                "async (url) => { const { Client } = await import('/komugi.js');"
+                "const content = new Client({ url, key: 'the_key' });"
+                "return content.list('breads').catch((error) => `${error.name}: ${error.message}`); }",
+                server.url,
+            )
+    assert said.startswith("ContentError: The server redirects to another address, where the key is not sent.")
+    assert (len(server.requests), other.requests) == (1, [])
 
 
 def test_nothing_is_mixed_that_is_published_between_two_pages(folder: Path, tmp_path: Path) -> None:
