@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 Severity = Literal["error", "warning"]
 
 KEPT_PER_KIND = 300
 """Problems of each kind that are kept in full; further ones are only counted, so that a million cost no memory."""
+
+WARNING_CLASSES: Final[Mapping[str, frozenset[str]]] = {
+    "references": frozenset({"dangling-reference", "ambiguous-reference"}),
+    "links": frozenset({"dangling-link"}),
+    "translations": frozenset({"lost-reference", "lagging-translation"}),
+}
+"""The kinds of warnings in each class that ``strict`` in workspace.yaml can make errors."""
 
 
 class ParquetryError(Exception):
@@ -130,27 +137,29 @@ class Problems:
         kept = Counter((problem.severity, problem.kind) for problem in self._kept)
         return [(s, k, n - kept[(s, k)]) for s, k, n in self.counts if n > kept[(s, k)]]
 
-    def judged(self, *, strict: bool = False, lenient: bool = False) -> Problems:
+    def judged(self, *, strict: bool = False, classes: Collection[str] = (), lenient: bool = False) -> Problems:
         """Return the problems by other severities.
 
-        With ``strict`` warnings are errors, with ``lenient`` errors inside one language version are warnings.
+        With ``strict`` all warnings are errors, with ``classes`` those of these ``WARNING_CLASSES``; with ``lenient``
+        errors inside one language version are warnings.
         """
-        if not (strict or lenient):
+        if not (strict or classes or lenient):
             return self
+        chosen = {kind for one in classes for kind in WARNING_CLASSES[one]}
 
-        def judge(severity: Severity, in_version: bool) -> Severity:
+        def judge(severity: Severity, kind: str, in_version: bool) -> Severity:
             if lenient and in_version:
                 return "warning"
-            return "error" if strict else severity
+            return "error" if strict or kind in chosen else severity
 
         result = Problems()
         moved: Counter[tuple[Severity, str]] = Counter()
         for problem in self._kept:
             key = (problem.severity, problem.kind)
-            result.add(replace(problem, severity=judge(problem.severity, problem.in_version)))
+            result.add(replace(problem, severity=judge(problem.severity, problem.kind, problem.in_version)))
             moved[key] += 1
         in_version_kinds = {p.kind for p in self._kept if p.in_version}
         for (severity, kind), count in self._counts.items():
             rest = count - moved[(severity, kind)]
-            result.add_uncounted([(judge(severity, kind in in_version_kinds), kind, rest)])
+            result.add_uncounted([(judge(severity, kind, kind in in_version_kinds), kind, rest)])
         return result

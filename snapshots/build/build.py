@@ -113,7 +113,7 @@ def build(
         inputs = find_inputs(root.resolve(), cache, compilers(), found, public_url)
         if inputs is None or not inputs.definitions.whole:
             every = found if inputs is None else _all_problems(inputs, cache, found, tell)
-            raise _refusal(every.judged(strict=strict, lenient=lenient))
+            raise _refusal(every.judged(strict=strict, classes=_classes(inputs), lenient=lenient))
         target = store.workspace(inputs.definitions.workspace.id)
         current = target.current()
         before = current.version if current is not None else None
@@ -123,7 +123,7 @@ def build(
             is_same = manifest.content == last.content and (manifest.full or settings != FULL)
             if is_same and target.has_assets(manifest):
                 named = tuple(asset.path for asset in last.assets)
-                judged = _judge(found, last.recalled(), named, strict=strict, lenient=lenient)
+                judged = _judge(inputs, found, last.recalled(), named, strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged, named)
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
@@ -147,7 +147,7 @@ def check(
         found = Problems()
         inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
         every = found if inputs is None else _all_problems(inputs, cache, found, tell)
-        return every.judged(strict=strict, lenient=lenient)
+        return every.judged(strict=strict, classes=_classes(inputs), lenient=lenient)
 
 
 def _all_problems(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress) -> Problems:
@@ -192,7 +192,7 @@ def _build(
     problems = Problems()
     planned, assets = steps.plan(inputs, cache, problems, workers, tell)
     named = tuple(asset.path for asset in assets)
-    judged = _judge(found, problems, named, strict=choices.strict, lenient=choices.lenient)
+    judged = _judge(inputs, found, problems, named, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
     content = _content(workspace, planned)
     kept = {asset.name: asset.path for asset in assets if asset.name}
@@ -294,9 +294,19 @@ def _merged(first: Problems, second: Problems) -> Problems:
     return merged
 
 
-def _judge(found: Problems, content: Problems, assets: tuple[str, ...], *, strict: bool, lenient: bool) -> Problems:
-    """Return all problems as the options judge them. Raises ``WorkspaceRefused`` when there is an error among them."""
-    judged = _merged(found, content).judged(strict=strict, lenient=lenient)
+def _classes(inputs: Inputs | None) -> tuple[str, ...]:
+    """Return the classes of warnings that the workspace has as errors."""
+    return () if inputs is None else inputs.definitions.strict
+
+
+def _judge(
+    inputs: Inputs, found: Problems, content: Problems, assets: tuple[str, ...], *, strict: bool, lenient: bool
+) -> Problems:
+    """Return all problems as the workspace and the options judge them.
+
+    Raises ``WorkspaceRefused`` when there is an error among them.
+    """
+    judged = _merged(found, content).judged(strict=strict, classes=_classes(inputs), lenient=lenient)
     if judged.errors:
         raise _refusal(judged, assets)
     return judged

@@ -95,6 +95,8 @@ class Definitions(msgspec.Struct, frozen=True):
     launches: dict[str, int] = {}
     """The instant of each launch, UTC milliseconds, by name. Launches are no part of what is published: a version that
     joins one has its instant."""
+    strict: tuple[str, ...] = ()
+    """The ``WARNING_CLASSES`` whose warnings are errors."""
 
     def served_at(self, public_url: str | None) -> Definitions:
         """Return these definitions with addresses of assets that begin with the server's own, ``public_url``.

@@ -19,7 +19,7 @@ from snapshots.documents.document import ContentDocument, Plain, RawValue
 from snapshots.documents.yaml_reader import describe
 from snapshots.ids import ID_FORM, ID_IN_WORDS
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
-from snapshots.problems import Problems
+from snapshots.problems import WARNING_CLASSES, Problems
 
 META_KEYS = (*META_DATES, "publishStart", "publishEnd", "launch", "status", "id", "lang", "draft", "draftKey")
 """The system keys whose place ``meta`` can give; with null or an empty text there they are not read."""
@@ -297,6 +297,9 @@ class WorkspaceShape(_Shape):
     images: Annotated[ImagesShape, BeforeValidator(_mapping)] = Field(default_factory=ImagesShape)
     lang_map: LangMap = Field(default_factory=dict)
     launches: Annotated[dict[LaunchName, Text], BeforeValidator(_mapping)] = Field(default_factory=dict)
+    strict: Annotated[list[Annotated[Text, _one_of(tuple(WARNING_CLASSES))]], BeforeValidator(_one_or_list)] = Field(
+        default_factory=list
+    )
     markdown: Annotated[MarkdownShape, BeforeValidator(_mapping)] = Field(default_factory=MarkdownShape)
     shortcodes: Annotated[
         dict[str, Annotated[tuple[Literal["leave", "drop", "replace"], str], BeforeValidator(_shortcode)]],

@@ -89,6 +89,7 @@ def load_workspace(root: Path, problems: Problems, *, salvage: bool = False) -> 
         problems.errors == before,
         _rich_text(shape),
         launches,
+        tuple(shape.strict),
     )
 
 
