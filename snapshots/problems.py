@@ -105,6 +105,12 @@ class Problems:
         for key, count in other._counts.items():
             self._counts[key] += count - seen[key]
 
+    def without(self, kind: str) -> Problems:
+        """Return a collector with all problems but those of one kind."""
+        result = Problems(problem for problem in self._kept if problem.kind != kind)
+        result._counts = Counter({key: count for key, count in self._counts.items() if key[1] != kind})
+        return result
+
     def add_uncounted(self, counts: Iterable[tuple[Severity, str, int]]) -> None:
         """Count problems that were found but not kept one by one."""
         for severity, kind, count in counts:

@@ -35,6 +35,10 @@ def build(
     allow_breaking: Annotated[
         bool, typer.Option("--allow-breaking", help="Make it current even if that breaks clients.")
     ] = False,
+    without_history: Annotated[
+        bool,
+        typer.Option("--without-history", help="Publish other dates where git no longer has those of before."),
+    ] = False,
     on_publish: OnPublish = None,
     public_url: AssetsHost = None,
     with_cache: Annotated[
@@ -48,8 +52,9 @@ def build(
 ) -> None:
     """Build a new snapshot version, and make it current.
 
-    If the content has errors, nothing is built. If the new snapshot version would break clients of the current one, it
-    is built but not made current. The exit status is 1 in both cases.
+    If the content has errors, nothing is built, and neither if git, which gave the current snapshot version its dates,
+    does not tell them any more. If the new snapshot version would break clients of the current one, it
+    is built but not made current. The exit status is 1 in all of these cases.
     """
     from engine.administration.versions import recorded_build
     from snapshots.build.build import BreakingChanges
@@ -73,6 +78,7 @@ def build(
                 allow_breaking=allow_breaking,
                 strict=strict,
                 lenient=lenient,
+                without_history=without_history,
                 public_url=host,
                 prepare=partial(_make_cache, target.cache, tell) if wants_cache else None,
                 record=recorded_build(now),

@@ -156,6 +156,7 @@ class Builds:
                 now=now_ms(),
                 allow_breaking=True,
                 lenient=self._lenient,
+                without_history=True,
                 public_url=self.public_url,
                 settings=LIGHT,
                 progress=tell,

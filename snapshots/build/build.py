@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
-from snapshots.build.inputs import Inputs, find_inputs
+from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.compile.assets import AssetUse, delivered_file, states
+from snapshots.definitions.files import WORKSPACE_FILE
+from snapshots.history.git_refusal import NO_HISTORY
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
@@ -86,6 +88,7 @@ def build(
     allow_breaking: bool = False,
     strict: bool = False,
     lenient: bool = False,
+    without_history: bool = False,
     public_url: str | None = None,
     settings: WriteSettings = FULL,
     prepare: Prepare | None = None,
@@ -99,6 +102,9 @@ def build(
     store stays as it is), ``StoreError`` when the store cannot be written, ``ActivationConflict`` when somebody else
     changed the current version meanwhile, and unless ``allow_breaking`` ``BreakingChanges`` when clients of the current
     version would break: the new one is in the store then, but not current.
+
+    Where the current version has dates from git that this build does not get, the workspace has such an error, unless
+    it is built ``without_history``.
 
     ``public_url`` is the server's address, such as ``https://content.example``: with it, the addresses of assets have a
     host. With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
@@ -129,7 +135,8 @@ def build(
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
         choices = _Choices(
-            now, activate, allow_breaking, strict, lenient, started, settings, prepare, record or _unrecorded
+            *(now, activate, allow_breaking, strict, lenient, without_history, started, settings, prepare),
+            record or _unrecorded,
         )
         with steps.workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
@@ -159,8 +166,8 @@ def _all_problems(inputs: Inputs, cache: BuildCache, found: Problems, tell: Prog
 
     content = Problems()
     with steps.workers(inputs, cache) as workers:
-        planned, assets = steps.plan(inputs, cache, content, workers, tell)
-    _remember(inputs, cache, _content(inputs.definitions.workspace, planned), content, assets)
+        plan = steps.plan(inputs, cache, content, workers, tell)
+    _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan.assets)
     return _merged(found, content)
 
 
@@ -170,6 +177,7 @@ class _Choices(msgspec.Struct, frozen=True):
     allow_breaking: bool
     strict: bool
     lenient: bool
+    without_history: bool
     started: float
     settings: WriteSettings
     prepare: Prepare | None
@@ -188,12 +196,19 @@ def _build(
 ) -> BuildResult:
     """Compile changed inputs, publish a version and activate it."""
     from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
+    from snapshots.history.dates import lost_dates  # noqa: PLC0415 - the same
 
     problems = Problems()
-    planned, assets = steps.plan(inputs, cache, problems, workers, tell)
+    plan = steps.plan(inputs, cache, problems, workers, tell)
+    planned, assets = plan.files, plan.assets
     named = tuple(asset.path for asset in assets)
     judged = _judge(inputs, found, problems, named, strict=choices.strict, lenient=choices.lenient)
     workspace = inputs.definitions.workspace
+    lost = None if choices.without_history else lost_dates(plan.history, workspace, target, before)
+    if lost is not None:
+        judged = judged.without(NO_HISTORY).without(SHALLOW_CLONE)
+        judged.error(WORKSPACE_FILE, 1, NO_HISTORY, lost)
+        raise _refusal(judged, named)
     content = _content(workspace, planned)
     kept = {asset.name: asset.path for asset in assets if asset.name}
     read = partial(delivered_file, strip=inputs.definitions.rich_text.strips_assets)
@@ -214,6 +229,7 @@ def _build(
                     created_by=whoami(),
                     builder=PROGRAM,
                     commit=inputs.head,
+                    history=plan.history.use,
                     quick=msgspec.UNSET if choices.settings == FULL else True,
                     assets=tuple(sorted(kept)) or msgspec.UNSET,
                     assets_url=(inputs.definitions.rich_text.assets_url or msgspec.UNSET) if kept else msgspec.UNSET,
@@ -280,7 +296,7 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
 
 def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:
     # A change of access rights, or of the memory that there is, does not change the signature.
-    may_pass = any(kind in {"unreadable", DEADLY} for _, kind, _ in problems.counts)
+    may_pass = any(kind in {"unreadable", DEADLY, NO_HISTORY} for _, kind, _ in problems.counts)
     if inputs.settled and not may_pass:
         cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts, assets))
     else:

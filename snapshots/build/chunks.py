@@ -52,6 +52,7 @@ INDEX = pa.schema(
         ("live_until", pa.int64()),
         ("digest", pa.binary(DIGEST_BYTES)),
         ("draft_key", pa.string()),
+        ("dated", pa.int8()),  # where its dates are from, such as GIVEN of compile/dates.py
     ]
 )
 REFERENCES = pa.schema(
@@ -130,6 +131,7 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             table["live_until"].cast(pa.int64()),
             pa.array(rows.digest, pa.binary(DIGEST_BYTES)),
             pa.array(rows.draft_key, pa.string()),
+            pa.array(rows.dated, pa.int8()),
         ],
         schema=INDEX,
     ).take(order)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,9 @@ from snapshots.definitions.model import Definitions
 from snapshots.problems import Problems
 from snapshots.sources import git_dates as git
 from snapshots.sources.listing import Listing, list_files, report_unused
+
+SHALLOW_CLONE: Final = "shallow-clone"
+"""The kind of problem of a clone whose history is cut off."""
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -59,13 +63,14 @@ def find_inputs(
     seen = blake2b(f"{LAYOUT}\0{definition_files}\0{base}\0{root}\0{head}\0".encode(), digest_size=16)
     seen.update(listing.digest())
     settled = listing.newest() < started - RACY_NS
-    return Inputs(root, definitions, listing, head, started, seen.hexdigest(), settled)
+    commit = None if head is None else head.commit
+    return Inputs(root, definitions, listing, commit, started, seen.hexdigest(), settled)
 
 
 def commit_dates(
     inputs: Inputs, cached: git.GitDates | None, problems: Problems
 ) -> tuple[git.GitDates | None, Mapping[str, tuple[int, int]] | None]:
-    """Return the commit dates to remember, and those to use; both ``None`` for a workspace that is no checkout."""
+    """Return the commit dates to remember, and those to use; both ``None`` where git tells nothing."""
     if inputs.head is None:
         return None, None
     found = git.git_dates(inputs.root, cached)
@@ -75,9 +80,9 @@ def commit_dates(
         problems.warning(
             "workspace.yaml",
             1,
-            "shallow-clone",
-            "this git clone is shallow, so first commit dates are cut off; fetch the whole history "
-            "(git fetch --unshallow) for the right createdAt",
+            SHALLOW_CLONE,
+            "this git clone is shallow, so files have the date of its oldest commit instead of earlier ones; fetch the "
+            "whole history (git fetch --unshallow; in CI fetch-depth: 0 or GIT_DEPTH: 0)",
         )
     return found, found.dates
 

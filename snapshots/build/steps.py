@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from snapshots.build import pieces
 from snapshots.build.cache import BuildCache
@@ -19,11 +22,23 @@ from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import BuildWorkers
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.compile.assets import AssetUse
+from snapshots.history.dates import DatedRows, History, history_of, told
+from snapshots.history.git_refusal import git_refusal
+from snapshots.history.git_shallow import cut_off_files
 from snapshots.problems import ParquetryError, Problems
 from snapshots.store.durable import writing
 from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging
 from snapshots.store.store import WorkspaceStore
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The data files to make of a workspace, and what they come from."""
+
+    files: list[PlannedFile]
+    assets: list[AssetUse]
+    """The files that texts name, by path."""
+    history: History
 
 
 def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
@@ -33,8 +48,8 @@ def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
 
 def plan(
     inputs: Inputs, cache: BuildCache, problems: Problems, workers: BuildWorkers, tell: Callable[[str, int, int], None]
-) -> tuple[list[PlannedFile], list[AssetUse]]:
-    """Compile the changed files and check all versions; return the planned data files, and the assets they name."""
+) -> Plan:
+    """Compile the changed files and check all versions."""
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):
@@ -59,16 +74,19 @@ def plan(
             if attempt == 2:
                 raise
             cache.clear()
-    problems.merge(found)
     tell("checking", 0, 0)
     workspace = inputs.definitions.workspace
-    checked = check(workspace, compiled, problems)
+    checked = check(workspace, compiled, found)
+    refusal = git_refusal(inputs.root) if git is None else None
+    rows = [DatedRows(api.api.uid, api.index, api.files) for api in checked]
+    history = history_of(rows, git, partial(cut_off_files, inputs.root), refusal)
+    problems.merge(told(history, found))
     with ThreadPoolExecutor(1) as beside:
         references = beside.submit(check_references, workspace, checked)
         planned = [file for api in checked for file in planned_files(workspace, api)]
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
-    return planned, [assets[path] for path in sorted(assets)]
+    return Plan(planned, [assets[path] for path in sorted(assets)], history)
 
 
 @contextmanager
@@ -96,8 +114,8 @@ def write(
         return write_files(planned, target, staging, workers, tell, settings)
     except CacheUnreadable:
         cache.clear()
-        planned, _ = plan(inputs, cache, Problems(), workers, tell)
-        return write_files(planned, target, staging, workers, tell, settings)
+        again = plan(inputs, cache, Problems(), workers, tell)
+        return write_files(again.files, target, staging, workers, tell, settings)
 
 
 def breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:

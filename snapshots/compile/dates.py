@@ -16,8 +16,15 @@ from snapshots.times import parse_written_datetime
 UNDATED = 0
 """``createdAt`` of a version without any known date: 1970-01-01T00:00:00.000Z (decision 23)."""
 
+GIVEN, CHANGED_BY_GIT, CREATED_BY_GIT, GUESSED, NOT_KNOWN = range(5)
+"""Say where a version's createdAt and updatedAt are from: both from its file; updatedAt from git; createdAt, and
+perhaps updatedAt, from git; from another date of the file, since git has none; from nowhere."""
+
 GitRange = tuple[int, int]
 """The first and last commit of a file, UTC milliseconds."""
+
+NO_DATE = "no-date"
+"""The kind of problem of a version without any known date."""
 
 Wrong = Callable[..., None]
 """Called with (kind of the problem, key concerned, message, name of the field or date)."""
@@ -64,28 +71,34 @@ class VersionDates:
 
 def meta_dates(
     given: Given, source: SourceFile, line: int, item: str, commits: GitRange | None, problems: Problems
-) -> tuple[int, int, int]:
-    """Return createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41, UTC milliseconds.
+) -> tuple[int, int, int, int]:
+    """Return createdAt, updatedAt and publishedAt by the defaults of decisions 23 and 41 (UTC milliseconds), and where
+    the first two are from, such as ``GIVEN``.
 
     ``line`` and ``item`` are the version's place in the file.
     """
     created, updated, published, start, _ = given
+    dated = GIVEN
+    if created is None or updated is None:
+        dated = CHANGED_BY_GIT if created is not None else CREATED_BY_GIT
     if commits is None:
         known = [date for date in (created, updated, published) if date is not None]
         commits = (min(known), min(known)) if known else (UNDATED, UNDATED)
+        if dated != GIVEN:
+            dated = GUESSED if known else NOT_KNOWN
         if not known:
             problems.warning(
                 source.path,
                 line,
-                "no-date",
-                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or keep the workspace in git",
+                NO_DATE,
+                "no date known: createdAt and updatedAt become 1970-01-01; add createdAt, or commit the file to git",
                 item=item,
             )
     if created is None:
         created = commits[0]
     if published is None:
         published = created if start is None else start
-    return created, commits[1] if updated is None else updated, published
+    return created, commits[1] if updated is None else updated, published, dated
 
 
 def _text(raw: RawValue) -> str:

@@ -398,7 +398,7 @@ class ApiCompiler:
                 self._rows.references.append((number, document.line, item, LEFT_OUT, entry_id, None))
             return
 
-        created, updated, published = meta_dates(dates, source, document.line, item, git, problems)
+        created, updated, published, dates_are = meta_dates(dates, source, document.line, item, git, problems)
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
@@ -407,7 +407,7 @@ class ApiCompiler:
         facts = (entry_id, created, updated, published, live_from, live_until)
         digest = version_digest((*facts, status, key), json)
         is_scheduled = status is Status.SCHEDULED
-        position = (number, document.line, item)
+        position = (number, document.line, item, dates_are)
         of_version = (self._language_number[lang], state, is_scheduled, key, digest, *position, json)
         self._rows.add((*facts, *cells, *of_version))
 

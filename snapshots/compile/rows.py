@@ -41,6 +41,8 @@ class CompiledRows:
     line: Sequence[int] = ()
     item: Sequence[str] = ()
     """The version's item in a file of many, as problems name it."""
+    dated: Sequence[int] = ()
+    """Where the dates of each are from, such as ``dates.GIVEN``."""
     references: list[Reference] = field(default_factory=list)
     """Every reference to check; and with ``LEFT_OUT`` as the number, the ID of every version left out for an error:
     references to it are right; and with ``FIRST_LINK`` less the position of an API as the number, every entry of that
@@ -79,7 +81,7 @@ def row_digest(digest: bytes) -> int:
     return int.from_bytes(digest[:8], "little", signed=True)
 
 
-FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "item", "json")
+FACTS: Final = ("lang", "state", "scheduled", "draft_key", "digest", "file", "line", "item", "dated", "json")
 """The members of ``CompiledRows`` that are no columns of a snapshot's files."""
 
 

@@ -43,24 +43,37 @@ class GitDates(msgspec.Struct, frozen=True):
     """The workspace's place in the checkout: empty, or a path that ends with a slash."""
 
 
+class Head(msgspec.Struct, frozen=True):
+    """The commit that is checked out."""
+
+    commit: str
+    """Its full hash."""
+    shallow: bool
+    """Whether the clone is shallow."""
+
+
 def head_commit(root: Path) -> str | None:
     """Return the full hash of the commit checked out at ``root``; ``None`` without git or a commit."""
     with asking_head_commit(root) as answer:
-        return answer()
+        head = answer()
+        return None if head is None else head.commit
 
 
 @contextmanager
-def asking_head_commit(root: Path) -> Iterator[Callable[[], str | None]]:
-    """Start git to find the head commit while the block runs. The block is given a function that returns the answer of
-    ``head_commit``."""
-    process = _start(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+def asking_head_commit(root: Path) -> Iterator[Callable[[], Head | None]]:
+    """Start git to find the commit checked out at ``root`` while the block runs. The block is given a function that
+    returns it; ``None`` without git or a commit."""
+    process = _start(root, "rev-parse", "--is-shallow-repository", "HEAD^{commit}")
     if process is None:
         yield lambda: None
         return
 
-    def answer() -> str | None:
+    def answer() -> Head | None:
         said, _ = process.communicate()
-        return os.fsdecode(said).strip() if process.returncode == 0 else None
+        if process.returncode:
+            return None
+        shallow, commit = os.fsdecode(said).split()
+        return Head(commit, shallow == "true")
 
     with process:
         yield answer
@@ -92,12 +105,14 @@ def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
     return GitDates(head, dates, shallow == "true", prefix)
 
 
-def _command(root: Path, *arguments: str) -> list[str]:
+def git_command(root: Path, *arguments: str) -> list[str]:
+    """Return a command line of git at ``root`` that only reads, whatever the checkout's settings say."""
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     return ["git", "-C", str(root), "--no-pager", *settings, *arguments]
 
 
-def _environment() -> dict[str, str]:
+def git_environment() -> dict[str, str]:
+    """Return the environment for ``git_command``: git speaks English, asks nobody and fetches nothing."""
     inherited = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     return inherited | {
         "GIT_TERMINAL_PROMPT": "0",
@@ -114,11 +129,11 @@ def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes] | None:
     """Start git, its output to be read; ``None`` if it is not installed."""
     try:
         return subprocess.Popen(
-            _command(root, *arguments),
+            git_command(root, *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=_environment(),
+            env=git_environment(),
         )
     except OSError:
         return None

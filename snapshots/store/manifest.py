@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,17 @@ MANIFEST = "manifest.json"
 
 class ManifestError(ParquetryError):
     """A manifest cannot be used: unreadable, or of a newer format."""
+
+
+class HistoryUse(StrEnum):
+    """The part that git's history has in a version's dates."""
+
+    NONE = "none"
+    """No date is from git."""
+    WHOLE = "whole"
+    """Some are."""
+    CUT_OFF = "cut off"
+    """Some are, and some of those are too late, since the clone was shallow."""
 
 
 class DataFile(msgspec.Struct, frozen=True):
@@ -62,6 +74,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """True in versions that ``cms dev`` made, absent in all others. Such a version answers as a full one of the same
     ``content`` does, but has no search indexes, and its data files are compressed less."""
 
+    history: HistoryUse | msgspec.UnsetType = msgspec.UNSET
+    """Absent in versions of programs that did not record it."""
     assets: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """``asset_names``; absent where there are none."""
     assets_url: str | msgspec.UnsetType = msgspec.UNSET
