@@ -53,6 +53,7 @@ def build(cms: Cms, number: int, *options: str) -> str:
     return str(ran.json["version"])
 
 
+@pytest.mark.slow
 def test_versions_are_built_compared_moved_and_dropped(cms: Cms, bucket: str, tmp_path: Path) -> None:
     first, second, third = build(cms, 1), build(cms, 2), build(cms, 3)
     assert not cms("snapshot", "build", "--json").json["changed"]
@@ -165,6 +166,7 @@ def test_two_builders_at_once_leave_one_current_version_and_both_built(
     assert all(cms("snapshot", "verify", one["version"], "--json").json["ok"] for one in listed)
 
 
+@pytest.mark.slow
 def test_what_readers_open_of_a_version_is_in_the_bucket_before_it_is_current(cms: Cms, bucket: str) -> None:
     objects = open_objects(bucket)
 
@@ -209,6 +211,7 @@ def test_a_store_out_of_reach_is_named(cms: Cms, bucket: str, server: ObjectStor
     assert server.environment["AWS_SECRET_ACCESS_KEY"] not in ran.err
 
 
+@pytest.mark.slow
 def test_versions_are_pushed_and_pulled_between_stores(
     cms: Cms, bucket: str, server: ObjectStore, tmp_path: Path
 ) -> None:
@@ -229,6 +232,7 @@ def test_versions_are_pushed_and_pulled_between_stores(
     assert cms("snapshot", "push", other, "--store", tmp_path / "nothing").status == 1
 
 
+@pytest.mark.slow
 def test_a_store_is_checked(cms: Cms, bucket: str, server: ObjectStore, tmp_path: Path) -> None:
     build(cms, 1)
     found = cms("store", "check", "--readers", "10", "--json").json

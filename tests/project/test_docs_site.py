@@ -57,6 +57,7 @@ def address(site: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_its_search_finds_pages_and_nothing_is_asked_elsewhere(address: str) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:

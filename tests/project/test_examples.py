@@ -75,6 +75,7 @@ def test_packages_are_pinned_and_no_registry_is_named() -> None:
     assert not [*EXAMPLES.rglob("package-lock.json")]
 
 
+@pytest.mark.slow
 def test_a_page_without_a_build(server: ExampleServer, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:

@@ -19,6 +19,8 @@ from tests.programs.command_line import Cms, in_process
 from tests.releases.released import BEFORE_BUCKETS, Release, release, unpacked
 from tests.stores.object_stores import ObjectStore, object_store
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["release", "unpacked"]  # fixtures
 
 POSTS = "/v1/site/posts"

@@ -64,6 +64,7 @@ def processes(server: Running) -> set[int]:
     return {int(found[1]) for found in told if found is not None}
 
 
+@pytest.mark.slow
 def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
     site = Site(tmp_path)
     version = site.publish("one")

@@ -195,6 +195,7 @@ def slow(site: Site, key: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         assert "Traceback" not in running.log()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grace", "finishes"), [("10", True), ("1", False)])
 def test_requests_under_way_finish_before_the_end(
     site: Site, key: str, tmp_path: Path, grace: str, finishes: bool
@@ -219,6 +220,7 @@ def test_requests_under_way_finish_before_the_end(
         assert "Traceback" not in server.log()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grace", ["0", "1"])
 def test_a_reader_that_stalls_while_the_server_ends_is_cut_off_without_a_traceback(tmp_path: Path, grace: str) -> None:
     site = Site(tmp_path, entries=20)
@@ -323,6 +325,7 @@ def limited(umask: int) -> Iterator[None]:
         os.umask(before)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
 def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: str, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=2) as server:
@@ -342,6 +345,7 @@ def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: s
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the workers up in /proc")
 def test_a_worker_that_hangs_holds_up_no_other(site: Site, key: str, tmp_path: Path) -> None:
     with serving(site.store, tmp_path / "log", key=key, workers=2) as server:

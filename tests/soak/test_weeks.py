@@ -42,6 +42,8 @@ from snapshots.store.store import Store
 from tests.engine.views.gathering.machines import WORKSPACE, Machine, expected, rows_in
 from tests.servers.mail_server import MailServer, mail_server
 
+pytestmark = pytest.mark.slow
+
 BEGIN = round(datetime(2101, 1, 3, tzinfo=UTC).timestamp() * 1000)
 """Later than any clock says: so files of the last step are told by their dates."""
 HOUR = 3_600_000

@@ -60,6 +60,7 @@ def fetch(command: str) -> Any:
         return json.loads(body) if response.headers.get_content_type() == "application/json" else body.decode()
 
 
+@pytest.mark.slow
 def test_every_printed_command_works_until_the_demo_ends(demo: tuple[subprocess.Popen[str], dict[str, Any]]) -> None:
     command, printed = demo
     lines = [one["command"] for one in printed["commands"]]

@@ -50,6 +50,7 @@ def test_every_block_is_tried() -> None:
     check_links(PAGE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "of_owner"), list(zip(CONFIGURATIONS, (set(), {"scheduled"}), strict=True)), ids=["store", "server"]
 )

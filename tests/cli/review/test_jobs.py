@@ -63,6 +63,7 @@ def install(folder: Path) -> None:
     (folder / "bin/cms").symlink_to(CMS)
 
 
+@pytest.mark.slow
 def test_github(service: Service, repository: tuple[Path, str], tmp_path: Path) -> None:
     action: dict[str, Any] = yaml.safe_load((DEPLOY / "github/action.yml").read_text(encoding="utf-8"))
     steps = {step.get("name"): step for step in action["runs"]["steps"]}
@@ -101,6 +102,7 @@ def test_github(service: Service, repository: tuple[Path, str], tmp_path: Path) 
         assert told in comment["body"]
 
 
+@pytest.mark.slow
 def test_gitlab(service: Service, repository: tuple[Path, str]) -> None:
     job: dict[str, Any] = yaml.safe_load((DEPLOY / "gitlab/content-review.yml").read_text(encoding="utf-8"))
     root, base = repository

@@ -19,6 +19,8 @@ from tests.server.reference.test_openapi_clients import hard_workspace
 from tests.sites.example_server import ExampleServer, example_server
 from tests.sites.served_site import Site, eventually
 
+pytestmark = pytest.mark.slow
+
 EMPTY = Workspace("empty", "Empty", ("en",))
 SCOPED = """
 from typing import assert_type

@@ -23,6 +23,8 @@ from tests.sites.served_site import Site
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow
+
 TSC = ["--strict", "--noUnusedLocals", "--noUnusedParameters", "--exactOptionalPropertyTypes", "--skipLibCheck"]
 TSC += ["--noUncheckedIndexedAccess", "--noImplicitOverride", "--verbatimModuleSyntax", "--isolatedModules"]
 TSC += ["--erasableSyntaxOnly", "--target", "es2022", "--module", "nodenext"]

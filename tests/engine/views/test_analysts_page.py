@@ -98,6 +98,7 @@ def test_every_query_prints_what_the_page_shows(
     assert cms(*shlex.split(typed[1]), "--store", inside.parent).out == typed[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [*OTHERS, "now"])
 def test_a_new_demo_prints_what_the_page_shows_but_for_dates(at: str, cms: Cms, tmp_path: Path) -> None:
     if at == "now":

@@ -41,6 +41,7 @@ def run_recipes(text: str) -> list[str]:
     return printed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(map(PathFinder.find_spec, LIBRARIES)), reason=f"needs {', '.join(LIBRARIES)}")
 def test_every_recipe_prints_what_the_page_shows(tmp_path: Path) -> None:
     """Whenever the demo was made, but for dates."""

@@ -70,6 +70,7 @@ def pages(tmp_path: Path) -> Pages:
     return Pages(site_for(tmp_path, 3).place.directory / VIEWS)
 
 
+@pytest.mark.slow
 def test_no_more_keys_than_allowed_and_no_view_lost(pages: Pages) -> None:
     pages.view(1, 2, 1)
     pages.round()
@@ -120,6 +121,7 @@ def test_with_more_room_new_keys_are_told_apart_again(tmp_path: Path) -> None:
     assert pages.counted() == {"/1": 1, "/2": 1, OTHERS: 2}
 
 
+@pytest.mark.slow
 def test_the_log_and_readyz_say_so(tmp_path: Path) -> None:
     site = site_for(tmp_path, 2)
     with serving(site.store, tmp_path / "log", CMS_TRUSTED_PROXIES="127.0.0.1") as server:

@@ -113,6 +113,7 @@ def test_no_salt_is_in_the_server_and_what_is_there_goes(
     client.close()
 
 
+@pytest.mark.slow
 def test_a_salt_that_nobody_knows_any_more_is_replaced(
     join: Callable[[], SharedVisitors], server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

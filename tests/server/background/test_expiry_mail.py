@@ -16,6 +16,8 @@ from snapshots.times import now_ms
 from tests.servers.mail_server import MailServer, mail_server
 from tests.sites.served_site import DEADLINE, Site, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400_000
 PEOPLE = """\
 members:

@@ -26,7 +26,7 @@ from tests.sites.served_site import Running, Site, eventually, serving
 from tests.sites.server_workers import workers_of
 from tests.sites.viewed_site import HEADERS, post, site_with_domains
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")]
 
 
 @pytest.fixture

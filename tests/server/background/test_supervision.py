@@ -30,6 +30,7 @@ def kept_by(settings: Settings, _log: object, _console: object) -> None:
     work(Path(settings.store).parent)
 
 
+@pytest.mark.slow
 def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -84,6 +85,7 @@ def short_path() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks the process up in /proc")
 def test_a_killed_server_leaves_no_socket_though_its_keeper_cannot_end_its_work(short_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", SERVER, str(short_path)], cwd=Path(__file__).parents[3]) as server:

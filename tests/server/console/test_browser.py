@@ -14,6 +14,8 @@ from tests.server.console.watching import Watched
 from tests.server.console.watching import chromium as running_chromium
 from tests.sites.served_site import Running, Site
 
+pytestmark = pytest.mark.slow
+
 KEYS = "/console/acme/settings/api-keys"
 LONG = ("a" * 64, "b" * 64)
 """Endpoints, entries and titles that no line of a phone holds."""

@@ -171,6 +171,7 @@ def test_no_other_site_sends_a_form(site: Site, owner: Browser, page: ConsolePag
     assert stored(site) == before
 
 
+@pytest.mark.slow
 @each(GET_PAGES)
 def test_looking_changes_nothing(site: Site, owner: Browser, page: ConsolePage) -> None:
     """A link of another site, or a program that follows links, makes GET requests with the cookies of its victim."""
@@ -249,6 +250,7 @@ TRICKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("public_url", ["https://acme.example/content-api", "https://acme.example"])
 def test_behind_a_proxy_no_path_leads_elsewhere(site: Site, tmp_path: Path, public_url: str) -> None:
     """Before and after signing in, whatever was asked for before."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engine.access.audit.log import AuditLog
 from tests.programs.command_line import process
 from tests.server.console.browsing import KEYS, OWNER, Browser, console, site_with_members
 from tests.sites.served_site import Running, Site, eventually
 from tests.stores.small_disk import fill, small_disk
+
+pytestmark = pytest.mark.slow
 
 
 def told(site: Site) -> list[str]:

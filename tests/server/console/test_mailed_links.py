@@ -136,6 +136,7 @@ def test_an_unknown_address_is_answered_as_a_known_one(server: Running, smtp: Ma
     assert smtp.recipients() == [OWNER]
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_a_mail_server(site: Site, tmp_path: Path) -> None:
     """So the time of an answer tells nothing of an address."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -17,6 +17,8 @@ from tests.server.console.full_site import LAUNCHED, FullSite, full_site
 from tests.server.console.watching import Watched, chromium
 from tests.sites.served_site import Running, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 HERE = "/console/komugi"
 KEYS = f"{HERE}/settings/api-keys"
 PAGES = {
@@ -95,7 +97,6 @@ def look(watched: Watched, name: str, folder: Path, scheme: str, width: int) -> 
     watched.fine()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_nobody_is_left_out(
     browser: Any, site: FullSite, server: Running, tmp_path: Path, scheme: str, width: int

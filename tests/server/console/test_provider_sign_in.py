@@ -162,6 +162,7 @@ def test_a_way_back_is_good_for_once(server: Running, hostile: HostileProvider) 
     assert sum(SESSION in one.cookies for one in copies) == 1
 
 
+@pytest.mark.slow
 def test_another_machine_takes_the_way_back(
     server: Running, site: Site, hostile: HostileProvider, tmp_path: Path
 ) -> None:

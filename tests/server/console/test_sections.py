@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.server.console.browsing import EDITOR, MEMBERS, OWNER, Browser, console
 from tests.sites.served_site import Site
 
@@ -22,6 +24,7 @@ routes.SECTIONS += (
 """What every process of the server begins with."""
 
 
+@pytest.mark.slow
 def test_a_new_row_is_a_tab_with_pages(tmp_path: Path) -> None:
     site = Site(tmp_path / "site")
     file = site.source / "workspace.yaml"

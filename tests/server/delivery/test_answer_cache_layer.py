@@ -336,6 +336,7 @@ def test_what_is_asked_for_often_stays(tmp_path: Path, monkeypatch: pytest.Monke
         assert made.count("post-1") == 2, "long forgotten"
 
 
+@pytest.mark.slow
 def test_no_answer_outlives_a_flip_under_load(flipping: tuple[Service, TestClient, dict[str, str]]) -> None:
     service, client, headers = flipping
     service.now = START

@@ -70,6 +70,7 @@ def test_a_flipped_bit_in_a_table_is_never_served_and_the_cache_is_mended(tmp_pa
         assert "Traceback" not in server.log()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

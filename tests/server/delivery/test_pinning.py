@@ -317,6 +317,7 @@ def test_a_version_that_was_rolled_back_from_was_current(client: Client) -> None
     assert titles(client.get("posts")) == {"one"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", [1], indirect=True)
 def test_few_are_open_and_others_are_opened_again(client: Client) -> None:
     points = {client.point(): "one"}
@@ -330,6 +331,7 @@ def test_few_are_open_and_others_are_opened_again(client: Client) -> None:
             assert len(kept.versions) == 1
 
 
+@pytest.mark.slow
 def test_the_one_not_asked_for_the_longest_is_closed(client: Client) -> None:
     kept = workspaces(client).of("acme").snapshots.kept
     first = client.point()
@@ -348,6 +350,7 @@ def test_none_may_be_kept(client: Client) -> None:
     assert client.get("posts", first).status_code == 410
 
 
+@pytest.mark.slow
 def test_a_version_that_has_to_be_made_first_is_gone(client: Client, tmp_path: Path) -> None:
     first = client.point()
     for text in ("two", "three", "four", "five"):
@@ -381,6 +384,7 @@ def test_a_pinned_request_is_counted(client: Client) -> None:
     assert left == [left[0], left[0] - 1, left[0] - 2]
 
 
+@pytest.mark.slow
 def test_many_ask_for_a_version_at_once(client: Client) -> None:
     first = client.point()
     for text in ("two", "three", "four", "five"):

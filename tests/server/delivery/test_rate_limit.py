@@ -116,6 +116,7 @@ def test_the_limits_of_keys_and_workspaces_and_their_edits(site: Site, tmp_path:
             eventually(lambda sent=headers: policy(sent) == '"key";q=123;w=60')
 
 
+@pytest.mark.slow
 def test_counts_that_cannot_be_kept_do_not_stop_the_service(site: Site, tmp_path: Path) -> None:
     headers = limited_key(site, 20)
     (tmp_path / "cache").mkdir()

@@ -55,6 +55,7 @@ def two_machines(site: Site, tmp_path: Path, url: str) -> Iterator[list[Running]
         yield [one, two]
 
 
+@pytest.mark.slow
 def test_two_machines_share_a_limit_and_go_on_alone(site: Site, tmp_path: Path) -> None:
     headers, later, third = limited_key(site, 300), limited_key(site, 20), limited_key(site, 20)
     with redis_server(tmp_path, password="geheim") as redis, two_machines(site, tmp_path, redis.url) as servers:

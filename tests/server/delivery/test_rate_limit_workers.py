@@ -14,6 +14,8 @@ from tests.servers.limited_requests import POSTS, flood, limited_key
 from tests.sites.served_site import Site, eventually, serving
 from tests.sites.server_workers import workers_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:

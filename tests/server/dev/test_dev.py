@@ -195,6 +195,7 @@ def tree(directory: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in files if not {".cache", ".dev"} & set(file.parts)}
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_published(tmp_path: Path) -> None:
     root = write_workspace(tmp_path / "site")
     store = open_store(root / ".cms")
@@ -324,6 +325,7 @@ def test_what_has_errors_can_be_left_out(tmp_path: Path) -> None:
         assert session.text().count("content/blog/one.md") == 1
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:

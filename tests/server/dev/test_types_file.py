@@ -18,6 +18,7 @@ def cms(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return in_process(monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "language"), [("content.ts", "typescript"), ("content.py", "python")])
 def test_it_is_what_the_command_prints_and_changes_with_the_definitions(
     tmp_path: Path, cms: Cms, name: str, language: str

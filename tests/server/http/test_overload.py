@@ -15,6 +15,8 @@ import pytest
 from server.http.connections import LEAST_READ, READ_SECONDS, WRITE_SECONDS, Connections
 from tests.sites.served_site import Running, Site, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:

@@ -253,6 +253,7 @@ def test_a_broken_head_is_refused_in_its_turn(told: Told) -> None:
         assert [status for status, _ in found][2:] in ([400], [414])
 
 
+@pytest.mark.slow
 def test_a_connection_ends_so_long_after_its_last_answer() -> None:
     kept = 2 * KEEP_ALIVE  # so that a busy machine comes back from a pause before that
     with (

@@ -23,6 +23,8 @@ from server.http.connections import Connections
 from server.http.protocol import CONNECTIONS, DeliveryProtocol
 from tests.sites.served_site import DEADLINE
 
+pytestmark = pytest.mark.slow
+
 SIZE = 8_000_000
 """Bytes of an answer: more than the kernel takes ahead of its client."""
 
@@ -121,7 +123,6 @@ def test_an_answer_that_only_the_kernel_holds_is_cut_off_too(monkeypatch: pytest
             time.sleep(0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rate", [30_000, 60_000])
 def test_a_slow_reader_gets_the_whole_answer_at_the_true_limits(rate: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.server.http.test_slow_readers.SIZE", 11_400_000)

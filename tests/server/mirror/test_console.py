@@ -29,6 +29,7 @@ def moto() -> Iterator[ObjectStore]:
         yield store
 
 
+@pytest.mark.slow
 def test_what_is_done_on_one_machine_holds_on_the_other(
     moto: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

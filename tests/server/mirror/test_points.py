@@ -67,6 +67,7 @@ def test_points_are_answered_from_the_mirror_also_in_an_outage(moto: ObjectStore
             assert changed(reader.get(f"/v1/acme/_changes?since={before}")) == updated
 
 
+@pytest.mark.slow
 def test_a_reader_without_the_version_of_a_point_says_that_it_is_gone(moto: ObjectStore, tmp_path: Path) -> None:
     url = moto.place()
     site = BucketSite(tmp_path, open_objects(url))

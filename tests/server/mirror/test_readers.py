@@ -45,6 +45,8 @@ from tests.sites.viewed_site import DOMAINS, post
 from tests.stores.object_stores import ObjectStore, object_store
 from tests.stores.small_disk import fill, small_disk
 
+pytestmark = pytest.mark.slow
+
 READERS = 3
 SLOW_READERS = 10
 MINUTES = 3
@@ -143,7 +145,6 @@ def test_readers_follow_versions_and_keys(url: str, site: BucketSite, tmp_path: 
             eventually(lambda reader=reader: reader.get("/v1/acme/posts").status == 401)
 
 
-@pytest.mark.slow
 def test_ten_readers_on_a_real_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with object_store("seaweedfs") as store:
         for name, value in store.environment.items():
@@ -157,7 +158,6 @@ def test_ten_readers_on_a_real_object_store(tmp_path: Path, monkeypatch: pytest.
             follow(site, found, 5)
 
 
-@pytest.mark.slow
 def test_a_server_that_does_all_there_is_asks_at_most_70_times_a_minute_while_nothing_changes(
     url: str, moto: ObjectStore, objects: Objects, tmp_path: Path
 ) -> None:
@@ -211,7 +211,6 @@ def test_a_mirror_is_a_store_that_is_served_without_any_bucket(url: str, site: B
         eventually(lambda: site.titles(alone) == {"one"})
 
 
-@pytest.mark.slow
 def test_a_server_starts_from_its_cache_during_an_outage(
     url: str, moto: ObjectStore, site: BucketSite, tmp_path: Path
 ) -> None:
@@ -237,7 +236,6 @@ def test_a_server_starts_from_its_cache_during_an_outage(
 
 
 @pytest.mark.parametrize("state", [State.REFUSES, State.STALLS])
-@pytest.mark.slow
 def test_reads_go_on_through_an_outage(
     url: str, moto: ObjectStore, site: BucketSite, tmp_path: Path, state: State
 ) -> None:
@@ -245,7 +243,6 @@ def test_reads_go_on_through_an_outage(
         serve_through_an_outage(site, proxy, through, tmp_path, state, OUTAGE_SECONDS)
 
 
-@pytest.mark.slow
 def test_reads_go_on_for_a_minute_without_a_real_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with object_store("seaweedfs") as store:
         for name, value in store.environment.items():
@@ -309,7 +306,6 @@ def load(reader: Running, clients: int = 4) -> Iterator[Counter[object]]:
             thread.join()
 
 
-@pytest.mark.slow
 def test_a_store_that_is_not_reached_for_too_long_is_not_answered_from(
     url: str, moto: ObjectStore, site: BucketSite, tmp_path: Path
 ) -> None:
@@ -330,7 +326,6 @@ def test_a_store_that_is_not_reached_for_too_long_is_not_answered_from(
         eventually(lambda: site.titles(reader) == {"one"})
 
 
-@pytest.mark.slow
 def test_a_damaged_version_is_told_and_not_served(url: str, site: BucketSite, objects: Objects, tmp_path: Path) -> None:
     first = site.release("one")
     _, key = site.released_key()
@@ -420,13 +415,11 @@ def test_servers_of_one_machine_share_the_mirror(url: str, moto: ObjectStore, si
         assert readiness(other)["workspaces"][0]["version"] == version
 
 
-@pytest.mark.slow
 def test_a_mirror_killed_at_any_instant_leaves_a_whole_store(url: str, site: BucketSite, tmp_path: Path) -> None:
     """The mirror's process, without a server: ended by SIGKILL in the middle of whatever it does."""
     kill_mirrors(url, site, mirror_in(tmp_path, url), rounds=5)
 
 
-@pytest.mark.slow
 def test_a_mirror_killed_a_hundred_times(url: str, site: BucketSite, tmp_path: Path) -> None:
     kill_mirrors(url, site, mirror_in(tmp_path, url), rounds=100)
 
@@ -591,7 +584,6 @@ def test_a_mirror_that_does_not_go_on_is_told(url: str, site: BucketSite, tmp_pa
         eventually(lambda: "the mirror goes on again" in reader.log())
 
 
-@pytest.mark.slow
 def test_a_machine_whose_processes_hang_is_not_ready(url: str, site: BucketSite, tmp_path: Path) -> None:
     site.release("one")
     _, key = site.released_key()
@@ -607,7 +599,6 @@ def test_a_machine_whose_processes_hang_is_not_ready(url: str, site: BucketSite,
         eventually(lambda: behind(reader) == set())
 
 
-@pytest.mark.slow
 def test_counts_that_cannot_be_had_and_views_that_cannot_be_sent_are_told(
     url: str, objects: Objects, site: BucketSite, tmp_path: Path
 ) -> None:
@@ -636,7 +627,6 @@ def test_counts_that_cannot_be_had_and_views_that_cannot_be_sent_are_told(
             assert reader.log().count(told) == 1
 
 
-@pytest.mark.slow
 def test_a_full_disk_under_the_mirror_ends_nothing(url: str, site: BucketSite, tmp_path: Path) -> None:
     site.release("one")
     _, key = site.released_key()
@@ -652,7 +642,6 @@ def test_a_full_disk_under_the_mirror_ends_nothing(url: str, site: BucketSite, t
         eventually(lambda: site.titles(reader) == {"two"})
 
 
-@pytest.mark.slow
 def test_letters_go_out_once_and_last_uses_come_together(
     url: str, objects: Objects, site: BucketSite, tmp_path: Path
 ) -> None:

@@ -94,6 +94,7 @@ def _fill(cache: Path, seed: int, times: int) -> None:
         forms.keep(digest, str(size), digest.encode() * (size // 32))
 
 
+@pytest.mark.slow
 def test_many_processes_never_keep_more_together_even_when_some_are_killed(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     started = [spawn.Process(target=_fill, args=(tmp_path, seed, 120)) for seed in range(3)]

@@ -16,6 +16,8 @@ from server.pictures.maker import MEMORY_BYTES
 from tests.server.pictures.makers import makers, most_memory
 from tests.server.pictures.picture_site import PictureSite, drawn, encoded, every_kind, keep_pictures, picture_site
 
+pytestmark = pytest.mark.slow
+
 PICTURES = every_kind()
 BROWSER = "image/avif,image/webp,*/*"
 
@@ -137,6 +139,5 @@ def test_damaged_files(site: PictureSite) -> None:
     ask_for_all(site, damaged(60))
 
 
-@pytest.mark.slow
 def test_ten_thousand_damaged_files(site: PictureSite) -> None:
     ask_for_all(site, damaged(10_000))

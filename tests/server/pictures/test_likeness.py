@@ -11,6 +11,8 @@ from PIL import Image
 
 from tests.server.pictures.picture_site import PictureSite, encoded, opened, picture_site
 
+pytestmark = pytest.mark.slow
+
 LEAST = 0.98
 
 

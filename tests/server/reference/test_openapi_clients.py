@@ -23,6 +23,8 @@ from tests.programs import node_packages
 from tests.project.test_docs import blocks
 from tests.sites.example_server import ExampleServer, example_server
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent / "clients"
 TSC = ["--strict", "--noUnusedLocals", "--noUnusedParameters", "--exactOptionalPropertyTypes", "--skipLibCheck"]
 TSC += ["--target", "es2022", "--module", "nodenext"]
@@ -117,7 +119,6 @@ def hard_workspace() -> Workspace:
     )
 
 
-@pytest.mark.slow
 def test_typescript(server: ExampleServer, node_modules: Path, tmp_path: Path) -> None:
     """openapi-typescript's output and ours compile, hold every answer, and clients made with them get theirs."""
     (tmp_path / "node_modules").symlink_to(node_modules)
@@ -157,7 +158,6 @@ def test_typescript(server: ExampleServer, node_modules: Path, tmp_path: Path) -
     assert typed == {**TYPED, "baker": "Hana Morita", "deep": "country-rye"}
 
 
-@pytest.mark.slow
 def test_another_generated_client(server: ExampleServer, node_modules: Path, tmp_path: Path) -> None:
     """That of @hey-api/openapi-ts sends lists as the document says, without being told in any other way."""
     (tmp_path / "node_modules").symlink_to(node_modules)

@@ -16,6 +16,8 @@ import pytest
 from tests.generated.budget import TIMES
 from tests.sites.example_server import ExampleServer, example_server
 
+pytestmark = pytest.mark.slow
+
 ALL_BUT_ONE = """
 # A view is answered with 204 whatever it is (contract 4.13).
 [[operations]]
@@ -72,7 +74,6 @@ def schemathesis(directory: Path, server: ExampleServer, document: object, setti
     assert " passed" in done.stdout
 
 
-@pytest.mark.slow
 def test_the_definition_of_any_workspace_with_a_key(server: ExampleServer, tmp_path: Path) -> None:
     document = server.running.get("/openapi.json").json
     # The phase `coverage`, the longest, finds the same in the other document.

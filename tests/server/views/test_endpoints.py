@@ -34,6 +34,7 @@ def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run
         assert "ERROR" not in running.log()
 
 
+@pytest.mark.slow
 def test_views_are_counted_and_shown_everywhere_within_ten_seconds(server: Running) -> None:
     answers = [post(server, {"path": "/a/"}, visitor=f"203.0.113.{n}") for n in range(5)]
     answers += [post(server, {"path": "/a", "entryId": "post-1"}, visitor=f"203.0.113.{n}") for n in range(7)]

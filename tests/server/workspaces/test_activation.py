@@ -23,6 +23,8 @@ from tests.sites.served_site import BEGUN, Running, Site, eventually, serving
 from tests.sites.viewed_site import post, site_with_domains
 from tests.stores.small_disk import fill, small_disk
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
@@ -236,7 +238,6 @@ def test_nothing_of_the_machine_is_told_in_public(site: Site, server: Running, t
     see("counts")
 
 
-@pytest.mark.slow
 def test_a_store_that_is_moved_away_is_not_made_anew_and_loses_nothing(tmp_path: Path) -> None:
     site = site_with_domains(tmp_path)
     _, text = site.key(validity="none", rate_limit=1_000_000)

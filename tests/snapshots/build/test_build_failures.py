@@ -132,6 +132,7 @@ def test_a_build_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_p
     assert leftovers == []
 
 
+@pytest.mark.slow
 def test_a_session_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     workspace = open_store(store).workspace("acme")

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 480
 """After which a text counts as one that takes forever."""
 MANY = 10_000
@@ -214,6 +216,5 @@ def test_hostile_texts_end_nothing(tmp_path: Path, many: int, mixed: int) -> Non
     assert sum("more than 500 columns" in message for message in messages) == 1
 
 
-@pytest.mark.slow
 def test_very_many_mixtures_end_nothing(tmp_path: Path) -> None:
     checked(tmp_path, mixtures(4_000))  # more problems than are kept, so that nothing is known of a single one

@@ -149,6 +149,7 @@ def test_processes_that_change_it_at_once_all_do_so_once(location: str, objects:
     check_all_there_once(objects, added_at_once(location))
 
 
+@pytest.mark.slow
 def test_no_change_is_lost_or_made_twice_where_answers_are_lost(bucket: ObjectStore) -> None:
     place = bucket.place()
     with store_proxy(bucket.port, drop=0.3) as proxy:

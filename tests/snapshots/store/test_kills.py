@@ -22,6 +22,8 @@ from tests.stores import bucket_worker
 from tests.stores.object_stores import object_store
 from tests.stores.store_content import BLOG, Row, publish
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = 6
 FILES = 4
 """Files that versions name as assets, two each."""

@@ -298,6 +298,7 @@ def kill(running: subprocess.Popen[bytes]) -> None:
     running.communicate()
 
 
+@pytest.mark.slow
 def test_killed_at_any_instant_nobody_is_left_out(tmp_path: Path, server: MailServer) -> None:
     chance = random.Random(4)
     now = at(CREATED + timedelta(84))

@@ -247,6 +247,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
     file = AccessFile(tmp_path)
     key, _ = issue(file)

@@ -10,6 +10,8 @@ from bisect import bisect_left
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from engine.access.keys.rate_limit import window_name
 from engine.access.keys.rate_limit_local import LocalWindows
 from snapshots.times import now_ms
@@ -83,6 +85,7 @@ def most_in_a_window(requests: list[tuple[int, int]]) -> int:
     return max(bisect_left(ends, before + WINDOW) - index for index, (before, _) in enumerate(requests))
 
 
+@pytest.mark.slow
 def test_any_window_holds_exactly_the_limit(tmp_path: Path) -> None:
     for attempt in range(5):
         logs = [tmp_path / f"log-{attempt}-{number}" for number in range(3)]
@@ -103,6 +106,7 @@ def test_any_window_holds_exactly_the_limit(tmp_path: Path) -> None:
     assert sum(1 for log in logs if granted([log])) >= 2
 
 
+@pytest.mark.slow
 def test_killing_processes_at_any_instant_loses_and_invents_nothing(tmp_path: Path) -> None:
     chance = random.Random(1)
     directory = tmp_path / "windows"

@@ -207,6 +207,7 @@ def test_files_of_another_part_are_not_used(opened: Made, tmp_path: Path, which:
     assert open_and_ask(place, manifest, cache) == ANSWER
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
     place, manifest, cache = snapshot(tmp_path)
     reader = open_reader(place, manifest, cache)
@@ -237,6 +238,7 @@ def test_a_flipped_bit_in_a_body_is_not_served_and_the_part_is_made_anew(tmp_pat
         assert inodes(cache) == made
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_path: Path) -> None:
     place, _, cache = snapshot(tmp_path)
     rows = [{"id": f"note-{n}", "title": f"{n * 7919 % 3000:04}", "createdAt": n * n} for n in range(3000)]

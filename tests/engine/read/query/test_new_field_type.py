@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.sites.imported import write_files
 
 WITH_SLUG = r"""
@@ -61,6 +63,7 @@ def cms(directory: Path, *commands: list[str]) -> list[str]:
     return ran.stdout.split("\0")[:-1]
 
 
+@pytest.mark.slow
 def test_new_rows_are_field_types_with_all_operators_of_their_kinds(tmp_path: Path) -> None:
     write_files(tmp_path, WORKSPACE)
     expected = {

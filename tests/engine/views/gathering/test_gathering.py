@@ -328,6 +328,7 @@ def dying_after(changes: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_a_writer_that_dies_between_any_two_changes_leaves_nothing_wrong(
     stored: Callable[..., list[Machine | Local]],
 ) -> None:
@@ -465,6 +466,7 @@ def test_a_sender_that_ends_says_so_and_the_next_has_another_name(tmp_path: Path
     assert segment_key(WORKSPACE, names[0], 1) in {one.key for one in bucket.names(SPOOL)}
 
 
+@pytest.mark.slow
 def test_counts_move_from_a_directory_to_a_bucket_and_back(tmp_path: Path, bucket: DirectoryObjects) -> None:
     [one] = machines(tmp_path, bucket, 1)
     local = tmp_path / "local" / WORKSPACE / "views"

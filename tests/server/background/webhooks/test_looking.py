@@ -43,6 +43,7 @@ def sending(site: Site) -> Iterator[None]:
     sender.stop()
 
 
+@pytest.mark.slow
 def test_an_outcome_that_comes_while_the_file_is_read_is_not_overlooked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,8 @@ from tests.servers.mail_server import mail_server
 from tests.servers.webhook_receiver import Received, Receiver, Reply, receiver
 from tests.sites.served_site import Site, eventually, serving
 
+pytestmark = pytest.mark.slow
+
 LOOPBACK = "CMS_WEBHOOK_ALLOW_LOOPBACK"
 
 
@@ -401,7 +403,6 @@ def test_owners_get_a_mail_when_a_webhook_is_given_up(
     assert (secret or "?") not in letter.as_string()
 
 
-@pytest.mark.slow
 def test_a_server_killed_again_and_again_loses_nothing(tmp_path: Path, site: Site, hooked: Receiver) -> None:
     """The receiver applies what it hears, and in the end holds what the list returns."""
     random = Random(7)

@@ -62,6 +62,7 @@ def process(
     return ReaderProcess(7, started, noted, {"acme": ServedVersion(version, since, refused)})
 
 
+@pytest.mark.slow
 def test_a_server_with_workers_says_what_each_serves(site: Site, browser: Browser) -> None:
     # One that has just begun tells that it is there before it serves anything.
     eventually(lambda: ["current" in row for row in rows(browser)] == [True, True])
@@ -118,6 +119,7 @@ def test_one_that_is_silent_and_ones_that_nobody_understands(site: Site, browser
         strange.unlink()
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_takes_back_what_it_said(site: Site, browser: Browser, tmp_path: Path) -> None:
     eventually(lambda: rows(browser))
     before = {path.name for path in documents(site)}
@@ -127,6 +129,7 @@ def test_a_server_that_ends_takes_back_what_it_said(site: Site, browser: Browser
     assert {path.name for path in documents(site)} == before
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_written_is_served_all_the_same(tmp_path: Path) -> None:
     site = site_with_members(tmp_path)
     (site.store.root / READERS).write_text("in the way")

@@ -25,7 +25,7 @@ from tests.sites.halting import halt, has_ended
 from tests.sites.served_site import Running, Site, eventually, serving
 from tests.sites.server_workers import told_by_each, workers_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")]
 
 HOME = "/console/acme"
 POSTS = "/v1/acme/posts"

@@ -23,6 +23,7 @@ ANY = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(RANDOM, max_examples=50 * TIMES)
 @given(st.dictionaries(st.text(), ANY), st.integers(1, 50), st.sampled_from([None, 1]))
 def test_members_are_those_of_the_whole(tmp_path_factory: Any, value: Any, chunk: int, indent: int | None) -> None:
