@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def is_like(picture: Image.Image, at: tuple[float, float], colour: tuple[int, in
     return all(abs(a - b) <= most for a, b in zip(found, colour, strict=True))
 
 
+@cache
 def every_kind() -> dict[str, bytes]:
     """Pictures by file name."""
     other = Image.new("RGB", (200, 100), "navy")

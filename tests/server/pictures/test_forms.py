@@ -9,14 +9,13 @@ import pytest
 
 from tests.server.pictures.picture_site import PictureSite, every_kind, is_like, opened, picture_site
 
-PICTURES = every_kind()
 BROWSER = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
 OLDER = "image/webp,*/*"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PictureSite]:
-    with picture_site(tmp_path_factory.mktemp("pictures"), PICTURES) as running:
+    with picture_site(tmp_path_factory.mktemp("pictures"), every_kind()) as running:
         yield running
 
 
@@ -65,7 +64,7 @@ WITHOUT_EFFECT = (
 @pytest.mark.parametrize("query", WITHOUT_EFFECT)
 def test_other_parameters_and_values_have_no_effect(site: PictureSite, query: str) -> None:
     found = site.get("photo.jpg", query, Accept=BROWSER)
-    assert (found.status_code, found.content) == (200, PICTURES["photo.jpg"])
+    assert (found.status_code, found.content) == (200, every_kind()["photo.jpg"])
     assert found.headers["etag"] == site.get("photo.jpg").headers["etag"]
     assert "vary" not in found.headers
 
@@ -118,14 +117,14 @@ AS_THEY_ARE = (
 def test_what_has_no_form_goes_out_as_it_is(site: PictureSite, name: str, query: str) -> None:
     for _ in range(2):
         found = site.get(name, query, Accept=BROWSER)
-        assert (found.status_code, found.content) == (200, PICTURES[name])
+        assert (found.status_code, found.content) == (200, every_kind()[name])
         assert found.headers["etag"] == site.get(name).headers["etag"]
         assert found.headers["content-type"] == site.get(name).headers["content-type"]
         assert found.headers.get("vary") == ("Accept" if "auto" in query else None)
 
 
 def test_a_file_that_is_no_picture_has_no_forms(site: PictureSite) -> None:
-    assert site.get("menu.pdf", "w=64&fm=png").content == PICTURES["menu.pdf"]
+    assert site.get("menu.pdf", "w=64&fm=png").content == every_kind()["menu.pdf"]
 
 
 @pytest.mark.parametrize("name", ["turned.jpg", "turned.png", "turned.avif"])

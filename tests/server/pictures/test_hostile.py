@@ -18,7 +18,6 @@ from tests.server.pictures.picture_site import PictureSite, drawn, encoded, ever
 
 pytestmark = pytest.mark.slow
 
-PICTURES = every_kind()
 BROWSER = "image/avif,image/webp,*/*"
 
 
@@ -43,7 +42,7 @@ def png(
 def bombs() -> dict[str, bytes]:
     """Small files that ask for much."""
     much = zlib.compress(bytes(200 << 20), 9)
-    jpeg = PICTURES["photo.jpg"]
+    jpeg = every_kind()["photo.jpg"]
     frame = jpeg.index(b"\xff\xc0")
     gif = encoded(drawn(8, 8, "P"), "GIF")
     webp = bytearray(encoded(Image.new("RGBA", (50, 50)), "WEBP", lossless=True))
@@ -76,11 +75,11 @@ def bombs() -> dict[str, bytes]:
 def damaged(count: int) -> dict[str, bytes]:
     """Pictures with a part that is changed, gone, said twice, or said to be larger."""
     chance = random.Random(7)
-    kinds = [name for name in PICTURES if not name.endswith((".pdf", ".svg", ".ico")) and name != "huge.png"]
+    kinds = [name for name in every_kind() if not name.endswith((".pdf", ".svg", ".ico")) and name != "huge.png"]
     found = {}
     for number in range(count):
         name = chance.choice(kinds)
-        data = bytearray(PICTURES[name])
+        data = bytearray(every_kind()[name])
         for _ in range(chance.choice((1, 1, 3, 20))):
             at = min(chance.randrange(len(data)), chance.randrange(len(data)))
             match chance.randrange(5):
@@ -124,7 +123,7 @@ def ask_for_all(site: PictureSite, files: dict[str, bytes]) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[PictureSite]:
-    with picture_site(tmp_path, {"photo.jpg": PICTURES["photo.jpg"]}) as running:
+    with picture_site(tmp_path, {"photo.jpg": every_kind()["photo.jpg"]}) as running:
         yield running
 
 
