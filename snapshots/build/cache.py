@@ -32,7 +32,7 @@ from snapshots.store.durable import replace_file
 
 T = TypeVar("T")
 
-LAYOUT = 20
+LAYOUT = 21
 """Counted up whenever compiled rows or the files above change their meaning."""
 AT_WORK = "compiling"
 DEADLY = "deadly"

@@ -204,7 +204,14 @@ class PieceCompiler:
                 digests[number] = content_digest(data)
                 if piece.end is not None:
                     lines = data.count(b"\n")
-                documents = read_documents(source.path, source.format, data, problems, api_source.collection)
+                documents = read_documents(
+                    source.path,
+                    source.format,
+                    data,
+                    problems,
+                    api_source.collection,
+                    is_translation=source.lang not in (None, workspace.main_language),
+                )
                 compiler.compile(source, number, documents, problems, repeated, git)
             findings[number] = Findings(
                 problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())

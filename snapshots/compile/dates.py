@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
-from snapshots.documents.document import ContentDocument, RawValue, is_null
+from snapshots.documents.document import ContentDocument, RawValue, is_missing
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import META_DATES
@@ -51,13 +51,10 @@ class VersionDates:
         good = True
         for at, (name, expression) in enumerate(self.expressions.items()):
             raw = expression.read(document, file_facts)
-            if raw is None:
+            if raw is None or is_missing(raw):
                 continue
             try:
-                if type(raw) is not str:
-                    if is_null(raw):
-                        continue
-                    raw = _text(raw)
+                raw = _text(raw)
                 found[at] = parse_written_datetime(raw, self._zone)
             except ValueError as error:
                 wrong("wrong-value", expression.key, str(error), name)

@@ -28,7 +28,7 @@ from snapshots.compile.rows import (
 )
 from snapshots.compile.values import Compiler, InvalidValue
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Markdown, RawValue, is_null
+from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Markdown, RawValue, is_missing
 from snapshots.documents.expressions import Expression, FileFacts, parse_expression, partly_read
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
 from snapshots.documents.yaml_reader import describe
@@ -220,7 +220,7 @@ class ApiCompiler:
                 for inner in value:
                     if inner not in names:
                         repeated.add(UNKNOWN_KEY, f"{key}.{inner}", document.line_of(key, inner), item)
-            elif value is not None and not is_null(value):
+            elif not is_missing(value):
                 message = f"{key}: expected a mapping with the keys {', '.join(sorted(names))}, got one value"
                 line = document.line_of(key)
                 problems.error(source.path, line, "wrong-value", message, in_version=True, item=item)
@@ -244,14 +244,14 @@ class ApiCompiler:
         """
         at = self._keys["lang"]
         written = at.read(document, self._facts_of(source, source.lang or self._main_language))
-        unnamed = written is None or is_null(written)
+        unnamed = is_missing(written)
         if self._spreads and unnamed:
             by_language = [plan.expression for plan in self._plans if plan.expression.by_language]
             of_languages = [self._facts_of(source, lang) for lang in self._languages]
             found = [
                 file_facts.lang
                 for file_facts in of_languages
-                if any(not is_null(expression.read(document, file_facts)) for expression in by_language)
+                if any(not is_missing(expression.read(document, file_facts)) for expression in by_language)
             ]
             return found or [self._main_language]
         if unnamed:
@@ -380,16 +380,18 @@ class ApiCompiler:
                     repeated.add(UNKNOWN_KEY, ".".join(names), line, item)
             if not plan.checked:
                 continue
-            for inside, path, inner in parts_of(plan.path, value):
+            kept: dict[int, list[int]] = {}
+            for compiled_at, path, inner in parts_of(plan.path, value):
+                inside, there = _as_written(written, compiled_at, kept)
                 if path.field.required and needs_all and path.field.lacks(inner):
                     message = f"{written_path(plan.path.name, inside)}: required, but has no value"
                     below = (*plan.expression.below, *inside) if inside else ()
                     wrong("required", plan.expression.key, message, steps=below)
                     good = False
                 if path.field.type in REFERENCE_TYPES:
-                    self._refer(number, document, item, plan, written, path, inside, inner)
+                    self._refer(number, document, item, plan, there, path, inside, inner)
         written_key = self._keys["draftKey"].read(document, file_facts)
-        draft_key = None if written_key is None or is_null(written_key) else written_key
+        draft_key = None if is_missing(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
             wrong("draft-key", self._keys["draftKey"].key, f"draftKey must be {ID_IN_WORDS}")
             good = False
@@ -417,20 +419,21 @@ class ApiCompiler:
         document: ContentDocument,
         item: str,
         plan: _FieldPlan,
-        raw: RawValue,
+        there: RawValue,
         path: FieldPath,
         inside: Steps,
         value: str | list[Any] | None,
     ) -> None:
         """Add the references of a field, each with its line and, where it is no ID, as it is written.
 
-        ``inside`` is the way from the value of the plan's field, written as ``raw``, to ``value``.
+        ``inside`` is the way from the value of the plan's field to ``value``, which is written as ``there``.
         """
         if not value:
             return
-        there = _value_at(raw, inside)
-        given = there if isinstance(there, list) else [there]
-        for at, (target, written) in enumerate(zip(referred(path, value), given, strict=True)):
+        given = [
+            (at, one) for at, one in enumerate(there if isinstance(there, list) else [there]) if not is_missing(one)
+        ]
+        for target, (at, written) in zip(referred(path, value), given, strict=True):
             of_several = isinstance(target, dict)
             check = self._checks.get((path.name, target[REFERENCE_API] if of_several else None))
             if check is None:
@@ -483,7 +486,7 @@ class ApiCompiler:
         self._rich_text.doubts.clear()
 
     def _status(self, written: RawValue, wrong: Wrong) -> Status | None:
-        if written is None or is_null(written):
+        if is_missing(written):
             return Status.PUBLISHED
         if isinstance(written, str) and written in _STATUSES:
             return _STATUSES[written]
@@ -499,21 +502,33 @@ class ApiCompiler:
         return None
 
 
-def _value_at(raw: RawValue, steps: Steps) -> RawValue:
-    """Return a value inside a written one; an item of a list that is written as its only item is this one."""
+def _as_written(raw: RawValue, steps: Steps, kept: dict[int, list[int]]) -> tuple[Steps, RawValue]:
+    """Return the way to a value inside a written one, from the way to it in the compiled one, and the value there.
+
+    The compiled one lacks the empty items of lists; ``kept`` remembers the places of the others. A list of one item may
+    be written as this item.
+    """
+    way: list[str | int] = []
     for step in steps:
         if isinstance(step, str):
+            way.append(step)
             raw = raw.get(step) if isinstance(raw, dict) else None
         elif isinstance(raw, list):
-            raw = raw[step]
-    return raw
+            if id(raw) not in kept:
+                kept[id(raw)] = [at for at, item in enumerate(raw) if not is_missing(item)]
+            at = kept[id(raw)][step]
+            way.append(at)
+            raw = raw[at]
+        else:
+            way.append(step)
+    return tuple(way), raw
 
 
 def _found_by_path(raw: RawValue, paths: SitePaths, file: str) -> RawValue:
     """Return references that are written as paths as IDs. Raises ``InvalidValue``."""
     if isinstance(raw, list):
         return [_found_by_path(item, paths, file) for item in raw]
-    if not isinstance(raw, str) or is_null(raw):
+    if not isinstance(raw, str) or is_missing(raw):
         return raw
     found = paths.entry_id(raw, file)
     if found is None:

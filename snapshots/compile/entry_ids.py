@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from snapshots.compile.dates import Wrong
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import ContentDocument, is_null, item_name
+from snapshots.documents.document import ContentDocument, is_missing, item_name
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
@@ -46,7 +46,7 @@ class EntryIds:
     def read(self, source: SourceFile, document: ContentDocument, file_facts: FileFacts, wrong: Wrong) -> str | None:
         """Return the ID of a document; ``None``, and a call of ``wrong``, where it has none or a wrong one."""
         written = self._written.read(document, file_facts)
-        if written is not None and not is_null(written):
+        if not is_missing(written):
             if isinstance(written, str) and valid_id(written):
                 return str(written)
             if isinstance(written, str) and len(written) > MAX_ID and slug_id(written[:MAX_ID]) == written[:MAX_ID]:

@@ -21,7 +21,7 @@ from snapshots.compile.values import (
     nearest,
     value_compiler,
 )
-from snapshots.documents.document import RawValue, is_null
+from snapshots.documents.document import RawValue, is_missing
 from snapshots.model import GROUP_KIND, Field, FieldType, Group, ReferenceTarget, ValueKind
 from snapshots.paths import Steps
 
@@ -39,9 +39,9 @@ def field_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: Ma
     """
     if field.type.facts.kind is ValueKind.GROUP:
         one = _group_compiler(field, zone, rich_text, made_ids)
-        return partial(each, one, "a group", rich_text) if field.type.facts.is_array else one
+        return partial(each, one, rich_text) if field.type.facts.is_array else one
     if field.targets is not UNSET:
-        return partial(each, _several_compiler(field, field.targets, zone, rich_text, made_ids), "an entry", rich_text)
+        return partial(each, _several_compiler(field, field.targets, zone, rich_text, made_ids), rich_text)
     return _reference_compiler(field, zone, rich_text, made_ids, [] if field.target is None else [field.target])
 
 
@@ -76,6 +76,8 @@ def _several_compiler(
     of_api = {one.endpoint: _reference_compiler(single, zone, rich_text, made_ids, [one.uid]) for one in targets}
 
     def compiled(raw: RawValue) -> Compiled:
+        if is_missing(raw):
+            return _NOTHING
         if not isinstance(raw, dict):
             entry = alone(raw)[0]
             return {REFERENCE_API: None, REFERENCE_ID: entry}, entry, None
@@ -86,7 +88,7 @@ def _several_compiler(
         if not isinstance(api, str) or api not in of_api:
             names = listed(of_api)
             raise InvalidValue(f"expected one of the APIs {names}, got {described(api)}", (REFERENCE_API,))
-        if is_null(entry_id):
+        if is_missing(entry_id):
             raise InvalidValue("a reference needs an id")
         try:
             made = {REFERENCE_API: str(api), REFERENCE_ID: of_api[api](entry_id)[0]}
@@ -119,7 +121,7 @@ def _group_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: M
 
 def _group(kind: Group, members: Sequence[tuple[str, Compiler]], rich_text: RichText, raw: RawValue) -> Compiled:
     """Compile one group, all its faults at once."""
-    if is_null(raw):
+    if is_missing(raw):
         return _NOTHING
     if not isinstance(raw, dict):
         keys = listed(name for name, _ in members) or GROUP_KIND

@@ -9,7 +9,7 @@ from typing import Final
 from snapshots.compile.dates import Wrong
 from snapshots.compile.values import described
 from snapshots.definitions.names import nearest
-from snapshots.documents.document import ContentDocument, RawValue, is_null
+from snapshots.documents.document import ContentDocument, RawValue, is_missing
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.model import Status
 from snapshots.shown_times import how_much_later, shown_time
@@ -43,7 +43,7 @@ class Launches:
         """Return the launch that a document names, ``None`` for none, and whether what it says is right; ``wrong`` is
         called for a launch that the workspace does not have."""
         written = self.expression.read(document, file_facts)
-        if written is None or is_null(written) or written == "":
+        if is_missing(written):
             return None, True
         if isinstance(written, str) and written in self._instants:
             return str(written), True

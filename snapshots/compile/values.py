@@ -17,7 +17,7 @@ import msgspec
 
 from snapshots.compile.assets import MissingAsset
 from snapshots.compile.richtext import ALT_IN_FIELDS, DoubtfulImage, ImageDoubt, RichText, TextDoubt, image_doubts
-from snapshots.documents.document import Markdown, Plain, RawValue, is_null
+from snapshots.documents.document import Markdown, Plain, RawValue, is_missing, is_null
 from snapshots.documents.slips import in_ascii
 from snapshots.ids import ID_IN_WORDS, slug_id, valid_id
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
@@ -90,14 +90,13 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
             check = _option_check(field.options)
             return partial(_many, check, "a list of options") if facts.is_array else partial(_one, check, "one option")
         case ValueKind.ENTRY:
-            check = _slugged_id if normalise_reference else _checked_id
+            check = slug_id if normalise_reference else _checked_id
             many = partial(_many, check, "a list of entry IDs")
             return many if facts.is_array else partial(_one, check, "one entry ID")
         case ValueKind.RECORD:
             assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
             one = partial(_record, facts.record, rich_text)
-            name = f"{facts.record.article} {facts.record.noun}"
-            return partial(each, one, name, rich_text) if facts.is_array else one
+            return partial(each, one, rich_text) if facts.is_array else one
         case ValueKind.JSON:
             return _json
         case ValueKind.GROUP:
@@ -147,7 +146,7 @@ def _number(raw: RawValue) -> Compiled:
         if len(raw) > 400:
             raise InvalidValue(f"a number of {len(raw)} characters is too long; {_RANGE}")
         value = int(raw) if match.lastindex is None else float(raw)
-    elif raw is None:
+    elif is_missing(raw):
         return _NOTHING
     else:
         hint = "; remove the quotes" if isinstance(raw, str) and _NUMBER.fullmatch(raw) else "; write it like 3 or 3.5"
@@ -165,7 +164,7 @@ _RANGE = f"numbers go from -{MAX_INTEGER} to {MAX_INTEGER}; write a longer one a
 
 
 def _datetime(zone: tzinfo, rich_text: RichText, raw: RawValue) -> Compiled:
-    if is_null(raw):
+    if is_missing(raw):
         return _NOTHING
     if not isinstance(raw, str):
         raise InvalidValue(
@@ -194,7 +193,7 @@ def _instant(zone: tzinfo, text: str) -> tuple[Compiled, str | None]:
 def _boolean(raw: RawValue) -> Compiled:
     if raw is True or raw is False:
         return raw, raw, None
-    if is_null(raw):
+    if is_missing(raw):
         return _NOTHING
     if type(raw) is Plain and raw in _BOOLEANS:
         value = _BOOLEANS[raw]
@@ -214,40 +213,43 @@ Check: TypeAlias = Callable[[str], str]
 
 
 def _one(check: Check, expected: str, raw: RawValue) -> Compiled:
-    if type(raw) is str:
+    if type(raw) is str and raw:
         value = check(raw)
         return value, value, None
-    if is_null(raw):
+    if is_missing(raw):
         return _NOTHING
     value = check(_as_text(raw, expected))
     return value, value, None
 
 
 def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
-    """Compile a list, order and repetitions as written; a single text is a list of one."""
+    """Compile a list, order and repetitions as written, empty items left out; a single text is a list of one."""
     if type(raw) is list:
         items: list[str] = []
         for number, item in enumerate(raw, 1):
-            if type(item) is str:
+            if type(item) is str and item:
                 items.append(check(item))
                 continue
-            if is_null(item) or not isinstance(item, str):
+            if is_missing(item):
+                continue
+            if not isinstance(item, str):
                 raise InvalidValue(f"expected {expected}, got {described(item)} as item {number}")
             items.append(check(str(item)))
         return items, items, None
-    if is_null(raw):
+    if is_missing(raw):
         return [], [], None
     value = [check(_as_text(raw, expected))]
     return value, value, None
 
 
-def each(compiler: Compiler, expected: str, rich_text: RichText, raw: RawValue) -> Compiled:
-    """Compile a list of objects, whose rich texts ``rich_text`` compiles; a single one is a list of one."""
-    if is_null(raw):
-        return [], [], None
+def each(compiler: Compiler, rich_text: RichText, raw: RawValue) -> Compiled:
+    """Compile a list of objects, whose rich texts ``rich_text`` compiles; a single one is a list of one.
+
+    Items without a value are left out.
+    """
     if type(raw) is not list:
         typed, value, _ = compiler(raw)
-        return [typed], [value], None
+        return ([], [], None) if typed is None else ([typed], [value], None)
     columns: list[Any] = []
     values: list[Any] = []
     faults: list[tuple[Steps, str]] = []
@@ -255,14 +257,13 @@ def each(compiler: Compiler, expected: str, rich_text: RichText, raw: RawValue) 
     for at, item in enumerate(raw):
         rich_text.way = (*way, at)
         try:
-            if is_null(item):
-                raise InvalidValue(f"expected {expected}, got nothing")
             typed, value, _ = compiler(item)
         except InvalidValue as error:
             faults += (((at, *steps), message) for steps, message in error.faults)
             continue
-        columns.append(typed)
-        values.append(value)
+        if typed is not None:
+            columns.append(typed)
+            values.append(value)
     rich_text.way = way
     if faults:
         raise InvalidValue.of(faults)
@@ -288,15 +289,9 @@ def _checked_id(text: str) -> str:
     return text
 
 
-def _slugged_id(text: str) -> str:
-    if not text:
-        raise InvalidValue("an empty text is not a reference to an entry")
-    return slug_id(text)
-
-
 def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
-    """Compile a record, written as a mapping or as its address alone."""
-    if is_null(raw):
+    """Compile a record, written as a mapping or as its address alone; one in which nothing has a value is none."""
+    if is_missing(raw):
         return _NOTHING
     address, *others = record.members
     names = [member.name for member in record.members]
@@ -305,6 +300,8 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
     for key in given:
         if key not in names:
             raise InvalidValue(f"{one} has no {_shown(str(key))}{nearest(str(key), names)}")
+    if all(is_missing(value) for value in given.values()):
+        return _NOTHING
     url = given.get(address.name)
     found: dict[str, Any] = {address.name: url}
     for member in others:
@@ -313,14 +310,13 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
             found[member.name] = _amount(name, member, value)
         else:
             found[member.name] = None if is_null(value) else _check_characters(_as_text(value, f"text as {name}"))
-    if is_null(url):
+    if is_missing(url):
         raise InvalidValue(f"{one} needs a {address.name}")
     if not isinstance(url, str):
         raise InvalidValue(f"expected {one}'s URL or {{{', '.join(names)}}}, got {described(url)}")
-    if not url or url != url.strip() or not url.isprintable():
+    if url != url.strip() or not url.isprintable():
         raise InvalidValue(
-            f"{_shown(url)} is not a URL: it must not be empty, begin or end with white space, or hold control "
-            "characters"
+            f"{_shown(url)} is not a URL: it must not begin or end with white space, or hold control characters"
         )
     try:
         asset = rich_text.asset(_check_characters(str(url)))

@@ -76,6 +76,11 @@ def is_null(raw: RawValue) -> bool:
     return raw is None or (type(raw) is Markdown and not raw.strip())
 
 
+def is_missing(raw: RawValue) -> bool:
+    """Return whether a raw value is none wherever an empty text means nothing: null, or a text without a character."""
+    return raw == "" or is_null(raw)
+
+
 @dataclass(slots=True)
 class LineTree:
     """The line of a value (its key's line, if it has a key) and of everything inside it."""
@@ -105,6 +110,10 @@ class ContentDocument(msgspec.Struct):
     """The whole item of a collection, also where it is no mapping."""
     kept_back_by: tuple[str, ...] = ()
     """The keys around the collection whose values plainly say that it is not for everybody."""
+
+    def says_nothing(self) -> bool:
+        """Return whether a file without a key and without text is the document."""
+        return not self.values and not (self.body or "").strip() and self.item is None and self.key is None
 
     def line_of(self, *path: str | int) -> int:
         """Return the line of a key (``"title"``) or of a value inside it (``"tags", 2``).

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from snapshots.documents.document import ContentDocument, Plain, RawValue, is_null
+from snapshots.documents.document import ContentDocument, Plain, RawValue, is_missing, is_null
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -111,11 +111,9 @@ def _path(text: str) -> Expression:
 
 def _path_by_language(text: str, languages: tuple[str, ...]) -> Expression:
     def read(document: ContentDocument, file_facts: FileFacts) -> RawValue:
-        for spelling in file_facts.lang_spellings:
-            found = _inside(document.values, text.replace("{lang}", spelling))
-            if found is not None and not is_null(found):
-                return found
-        return None
+        found = [_inside(document.values, text.replace("{lang}", one)) for one in file_facts.lang_spellings]
+        written = [one for one in found if not is_null(one)]
+        return next((one for one in written if not is_missing(one)), written[0] if written else None)
 
     steps = [text.replace("{lang}", lang).split(".") for lang in languages]
     firsts = {path[0] for path in steps}
@@ -183,6 +181,6 @@ def _named(name: str, document: ContentDocument, file_facts: FileFacts) -> str |
     if name == "lang":
         return file_facts.lang
     value = _inside(document.values, name)
-    if value is None or is_null(value) or isinstance(value, (list, dict, bool)):
+    if is_missing(value) or isinstance(value, (list, dict, bool)):
         return _key(document, file_facts) if name == "key" else _part(name, file_facts)
     return str(value)

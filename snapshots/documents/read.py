@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from snapshots.documents.collections import read_collection
@@ -22,16 +23,24 @@ def read_documents(
     data: bytes,
     problems: Problems,
     collection: tuple[str, ...] | None = None,
+    *,
+    is_translation: bool = False,
 ) -> Iterator[ContentDocument]:
     """Return the documents of a file's bytes: one, or one an item of a YAML or JSON list, or one a line of JSONL.
 
     With ``collection`` the file, or each of its documents, holds a collection at these keys; each item is a document.
     ``file`` is the path to name in problems. Unreadable parts are reported and left out: the whole file, an item of its
     list, or a line. Lines count from 1.
+
+    Of a translation, a file of white space, or without a key and without text, has no documents: it is not written yet.
     """
+    if is_translation and not data.removeprefix(BOM_UTF8).strip():
+        return iter(())
     if _CONFLICT in data and _has_conflicts(file, form, data, problems):
         return iter(())
     documents = _documents(file, form, data, problems)
+    if is_translation:
+        documents = (document for document in documents if not document.says_nothing())
     return documents if collection is None else read_collection(file, documents, collection, problems)
 
 

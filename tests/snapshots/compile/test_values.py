@@ -176,18 +176,15 @@ def test_an_empty_list_is_not_shared() -> None:
         ("single_select", ["a"], 'expected one option, got a list of 1; write "a" without the list'),
         ("single_select", "a\0", "a NUL character at character 2: remove it"),
         ("multiple_select", ["a", 5], "expected a list of options, got the number 5 as item 2"),
-        ("multiple_select", [Plain("")], "expected a list of options, got nothing as item 1"),
         ("multiple_select", {"a": 1}, "expected a list of options, got a mapping (a)"),
         ("multiple_select", 5, "expected a list of options, got the number 5; put it in quotes"),
         ("reference", "William Turkel", None),
-        ("reference", "", '"" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         ("reference", "a" * 65, None),
         ("reference", "a\n", r"'a\n' is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed"),
         ("reference", 5, "expected one entry ID, got the number 5; put it in quotes"),
         ("reference", ["a", "b"], "expected one entry ID, got a list of 2"),
         ("references", ["a", "é"], '"é" is not an entry ID: 1 to 64 characters of A-Z a-z 0-9 _ - are allowed'),
         ("references", ["a", ["b"]], "expected a list of entry IDs, got a list of 1 as item 2"),
-        ("images", ["/a.jpg", None], "expected an image, got nothing"),
         ("images", ["/a.jpg", ["/b.jpg"]], "expected an image's URL or {url, width, height, alt}, got a list of 1"),
         (
             "file",
@@ -199,13 +196,12 @@ def test_an_empty_list_is_not_shared() -> None:
         ("json", {"a": float("inf")}, None),
         ("json", {"a\0": 1}, "a NUL character at character 2: remove it"),
         ("json", ["\ud800"], None),
-        ("image", "", None),
         ("image", " /a.jpg", None),
         ("image", "/a\n.jpg", None),
         ("image", 5, "expected an image's URL or {url, width, height, alt}, got the number 5"),
         ("image", ["/a.jpg"], "expected an image's URL or {url, width, height, alt}, got a list of 1"),
         ("image", {"alt": "a"}, "an image needs a url"),
-        ("image", {}, "an image needs a url"),
+        ("image", {"url": "", "alt": "a"}, "an image needs a url"),
         ("image", {"url": "/a", "widht": 5}, 'an image has no "widht"; did you mean "width"?'),
         (
             "image",
@@ -245,7 +241,7 @@ def test_refused(kind: str, raw: RawValue, message: str | None) -> None:
     "raw",
     [
         "+1", "01", ".5", "5.", "1_000", "0x1F", "0o7", "1,5", "1 000", " 1", "NaN", "nan", ".inf", "-.inf", "Infinity",
-        "1e999", "9007199254740993", "1e300", "-1e16", "9" * 5000, "1." + "0" * 5000, "٣", "1e", "--1", "",
+        "1e999", "9007199254740993", "1e300", "-1e16", "9" * 5000, "1." + "0" * 5000, "٣", "1e", "--1", " ",
     ],
 )  # fmt: skip
 def test_refused_numbers(raw: str) -> None:
@@ -302,8 +298,7 @@ def test_references_to_entries_with_made_ids(raw: str, expected: str) -> None:
 
 
 def test_an_empty_text_gives_no_id() -> None:
-    with pytest.raises(InvalidValue, match="an empty text is not a reference"):
-        compiled("reference", "", normalise=True)
+    assert compiled("reference", "", normalise=True) == (None, None, None)
 
 
 def test_a_long_text_gives_a_short_id_of_its_own() -> None:
@@ -396,7 +391,7 @@ def test_the_way_to_every_fault_is_told() -> None:
             compiled(kind, raw)
         return [way for way, _ in found.value.faults]
 
-    assert steps("images", ["/a.jpg", None, {"url": "/b.jpg"}, {"src": "/c.jpg"}]) == [(1,), (3,)]
+    assert steps("images", ["/a.jpg", 5, {"url": "/b.jpg"}, {"src": "/c.jpg"}]) == [(1,), (3,)]
     assert steps("images", {"src": "/c.jpg"}) == [()]
     assert steps("json", {"a": [1, {"b": 2**60}]}) == [("a", 1, "b")]
     assert steps("number", Plain("x")) == [()]
