@@ -9,7 +9,8 @@ import typer
 from cli.location import DEFINITION, NoWorkspace, workspace_directory
 from cli.options import WorkspaceDirectory, new_app
 from cli.output import documents, lines
-from snapshots.editing.config import Editor, editor_config
+from snapshots.editing.config import editor_config
+from snapshots.editing.editors import Editor
 from snapshots.editing.repository import find_repository
 
 app = new_app()

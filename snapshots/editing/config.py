@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from snapshots.definitions.model import ApiSource, Definitions
 from snapshots.documents.document import ContentDocument, Format
 from snapshots.documents.read import read_documents
 from snapshots.editing.collection_folders import Folder, NoFolder, editor_format, folders_of, usual_extension
+from snapshots.editing.editors import Editor
 from snapshots.editing.repository import Repository
 from snapshots.editing.widgets import EditorTarget, Widgets, in_all_languages, title_key
 from snapshots.model import Api, ApiKind
@@ -24,13 +24,6 @@ _LOOKED_AT: Final = 200
 """Files of an API whose content is looked at for how values are written."""
 _LOCALE: Final = re.compile(r"[a-zA-Z_-]{2,10}")
 """The languages that Decap CMS takes."""
-
-
-class Editor(StrEnum):
-    """The editors there are configurations for; both read the same form of file."""
-
-    DECAP = "decap"
-    SVELTIA = "sveltia"
 
 
 class EditorConfig(msgspec.Struct, frozen=True):
@@ -87,6 +80,11 @@ class _Writer:
                 "locales": list(self._languages),
                 "default_locale": self._languages[0],
             }
+            if self._editor is Editor.SVELTIA:
+                # Without it a new entry can only be saved with all its translations.
+                document["i18n"]["initial_locales"] = "default"
+        if self._editor is Editor.SVELTIA:
+            document["output"] = {"omit_empty_optional_fields": True}
         document |= {"media_folder": f"{self._repository.folder}content/media", "public_folder": "/content/media"}
         document["slug"] = {"encoding": "ascii", "clean_accents": True}
         document["collections"] = [one.collection for one in made]
@@ -269,7 +267,7 @@ class _Writer:
     def _fill(self, one: _Made, targets: Mapping[str, EditorTarget]) -> None:
         """Give a collection its fields."""
         source = self._definitions.sources[one.api.uid]
-        widgets = Widgets(targets, one.documents, is_markdown=one.is_markdown, warn=self._warner(one.api))
+        widgets = Widgets(self._editor, targets, one.documents, is_markdown=one.is_markdown, warn=self._warner(one.api))
         fields = widgets.of_api(one.api, source.fields, dict(source.meta))
         if one.is_root_list:
             id_field = {"name": "id", "label": "ID", "widget": "string"}

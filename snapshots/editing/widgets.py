@@ -10,6 +10,7 @@ import msgspec
 
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import ContentDocument, RawValue
+from snapshots.editing.editors import Editor
 from snapshots.model import GROUP_KIND, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType, Record, ValueKind
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
@@ -40,6 +41,7 @@ class Widgets:
 
     def __init__(
         self,
+        editor: Editor,
         targets: Mapping[str, EditorTarget],
         documents: Iterable[ContentDocument],
         *,
@@ -47,7 +49,8 @@ class Widgets:
         warn: Callable[[str], None],
     ) -> None:
         """``targets`` are the APIs that can be referred to, by ``uid``; ``documents`` show how values are written."""
-        self._targets, self._documents, self._is_markdown, self._warn = targets, list(documents), is_markdown, warn
+        self._editor, self._targets, self._warn = editor, targets, warn
+        self._documents, self._is_markdown = list(documents), is_markdown
 
     def of_api(self, api: Api, expressions: Mapping[str, str], meta: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the fields of an API's entries, then what says when they are live. What cannot be edited is told."""
@@ -55,7 +58,7 @@ class Widgets:
         for field in api.fields:
             expression = expressions[field.id]
             if expression == "$body" and self._is_markdown:
-                made.append({**self._common(field, "body"), "widget": "markdown"})
+                made.append({**self._common(field, "body"), **self._markdown()})
             elif expression == "$body" or _KEY.fullmatch(expression):
                 steps = [field.id] if expression == "$body" else expression.split(".")
                 widget = self._of(field, steps)
@@ -69,6 +72,30 @@ class Widgets:
             if _KEY.fullmatch(key) and "." not in key and key not in taken:
                 made.append({"name": key, "label": label, **kind, "required": False})
         return made
+
+    def _markdown(self) -> dict[str, Any]:
+        """Return the widget of a Markdown text.
+
+        The rich text editor of Sveltia CMS rewrites what it opens, and loses some: the alignment of tables, code inside
+        of lists, backslashes. So its users begin with the Markdown. That of Decap CMS leaves a text alone until it is
+        edited.
+        """
+        return {"widget": "markdown"} | ({"modes": ["raw", "rich_text"]} if self._editor is Editor.SVELTIA else {})
+
+    def _boolean(self, field: Field) -> dict[str, Any]:
+        """Return the widget of a boolean: in Sveltia CMS a switch always has a value, so no value needs a choice."""
+        if field.required or self._editor is Editor.DECAP:
+            return {"widget": "boolean"}
+        return {"widget": "select", "options": [{"label": "Yes", "value": True}, {"label": "No", "value": False}]}
+
+    def _optional(self, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the fields of an object that need not be there: Decap CMS asks for its required ones all the same."""
+        if self._editor is not Editor.DECAP:
+            return fields
+        inside = [
+            {"fields": self._optional(field["fields"])} if field["widget"] == "object" else {} for field in fields
+        ]
+        return [{**field, "required": False, **below} for field, below in zip(fields, inside, strict=True)]
 
     def _common(self, field: Field, name: str) -> dict[str, Any]:
         return {"name": name, "label": field.name, **({} if field.required else {"required": False})}
@@ -88,6 +115,8 @@ class Widgets:
         record = field.type.facts.record
         if record is not None:
             return {**common, **self._record(field, record, steps)}
+        if field.type.facts.kind is ValueKind.BOOLEAN:
+            return {**common, **self._boolean(field)}
         return {**common, **_plain(field)}
 
     def _reference(self, field: Field) -> dict[str, Any]:
@@ -108,7 +137,7 @@ class Widgets:
     def _groups(self, field: Field, steps: list[str]) -> dict[str, Any]:
         kinds = [(kind, [w for one in kind.fields if (w := self._of(one, [*steps, one.id]))]) for kind in field.kinds]
         if not field.type.facts.is_array:
-            return {"widget": "object", "fields": kinds[0][1]}
+            return {"widget": "object", "fields": kinds[0][1] if field.required else self._optional(kinds[0][1])}
         if len(kinds) == 1 and not kinds[0][0].id:
             return {"widget": "list", "fields": kinds[0][1]}
         types = [
@@ -128,6 +157,8 @@ class Widgets:
                 optional = {} if member.required else {"required": False}
                 members.append({"name": member.name, "label": member.name, "widget": kind, **whole, **optional})
             found = {"widget": "object", "fields": members}
+            if not field.required and not field.type.facts.is_array:
+                found["fields"] = self._optional(members)
         if not field.type.facts.is_array:
             return found
         if "fields" in found:
@@ -170,8 +201,6 @@ def _plain(field: Field) -> dict[str, Any]:
             return {"widget": "number", "value_type": "float"}
         case ValueKind.INSTANT:
             return {"widget": "datetime"}
-        case ValueKind.BOOLEAN:
-            return {"widget": "boolean"}
         case ValueKind.OPTION if facts.is_array:
             options = {"widget": "select", "multiple": True, "options": list(field.options or ())}
             return options if field.options else {"widget": "list"}
@@ -196,5 +225,7 @@ def _add_widget(fields: list[dict[str, Any]], steps: list[str], widget: dict[str
         if around is None:
             around = {"name": step, "label": step, "widget": "object", "required": False, "fields": []}
             fields.append(around)
+        if widget.get("required", True):
+            around.pop("required", None)
         fields = around["fields"]
     fields.append(widget)

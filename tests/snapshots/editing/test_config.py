@@ -13,7 +13,8 @@ import yaml
 
 from snapshots.build.build import check
 from snapshots.definitions.workspace import load_workspace
-from snapshots.editing.config import Editor, EditorConfig, editor_config
+from snapshots.editing.config import EditorConfig, editor_config
+from snapshots.editing.editors import Editor
 from snapshots.editing.repository import Repository
 from snapshots.problems import Problems
 from tests.engine.typed.clients import folder_server
