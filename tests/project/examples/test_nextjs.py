@@ -169,7 +169,9 @@ def test_an_edit_shows_as_soon_as_it_is_saved(tmp_path: Path) -> None:
         nextjs("dev", folder, environment) as address,
         chromium() as browser,
         window(browser) as (page, complaints),
+        window(browser) as (missing, complaints_of_missing),
     ):
+        assert missing.goto(f"{address}/journal/pizza").status == 404  # and stays open meanwhile
         with page.expect_response("**/dev/events"):
             page.goto(address)
         page.get_by_text("¥240").wait_for()
@@ -190,3 +192,5 @@ def test_an_edit_shows_as_soon_as_it_is_saved(tmp_path: Path) -> None:
         assert page.get_by_text("¥243").is_visible()
         page.close()
         assert [one for one in complaints if "HMR" not in one] == []
+        assert heading(missing) == "This page is not here"
+        assert [one for one in complaints_of_missing if not re.search("HMR|status of 404", one)] == []

@@ -3,6 +3,9 @@ import { notFound } from "next/navigation";
 import { bakery, kept } from "../../../lib/bakery";
 import { Picture } from "../../../lib/picture";
 
+/** `next dev` need not check how soon this page shows: it would complain of each entry that is not found. */
+export const instant = false;
+
 interface Props {
   params: Promise<{ id: string }>;
 }
