@@ -53,7 +53,7 @@ def value_in_file(column: TableColumn, filled: Set[str]) -> str:
     if field.type in KEPT_AS_FLAG:
         return f"len({name}) > 0" if field.type.facts.is_array else f"{name} IS NOT NULL"
     if field.targets is not UNSET:
-        return f"list_transform({name}, lambda one: one.{quoted(REFERENCE_ID)})"
+        return f"list_transform({name}, lambda _one: _one.{quoted(REFERENCE_ID)})"
     return f"epoch_ms({name})" if field.type.facts.kind is ValueKind.INSTANT else name
 
 
