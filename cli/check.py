@@ -28,7 +28,7 @@ def check(
     Each problem is one line, "file:line: error|warning: message"; the last line counts them.
     The exit status is 1 if there is an error.
     """
-    from snapshots.build.build import check as check_workspace
+    from snapshots.build.build import examine
 
     root = workspace_directory(workspace)
     if fix:
@@ -36,8 +36,9 @@ def check(
 
         for file in fix_uids(root):
             lines.message(f"{file}: uid written")
-    with usable_cache(store_at(store, root)) as cache, progress() as tell:
-        found = check_workspace(root, cache, strict=strict, progress=tell)
+    opened = store_at(store, root)
+    with usable_cache(opened) as cache, progress() as tell:
+        found = examine(root, cache, strict=strict, progress=tell, published=opened).problems
     if json:
         documents.write_json({"errors": found.errors, "warnings": found.warnings, "problems": problem_documents(found)})
     else:

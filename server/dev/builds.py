@@ -160,6 +160,7 @@ class Builds:
                 public_url=self.public_url,
                 settings=LIGHT,
                 progress=tell,
+                published=self._published,
             )
             self._inputs.assets = frozenset(result.assets)
             self._serve(result)

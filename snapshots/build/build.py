@@ -22,7 +22,7 @@ import msgspec
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
-from snapshots.compile.assets import AssetUse, delivered_file, states
+from snapshots.compile.assets import delivered_file, states
 from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.history.git_refusal import NO_HISTORY
 from snapshots.locks import FileLock
@@ -30,11 +30,13 @@ from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
+from snapshots.translations.model import Translations
 from snapshots.version import PROGRAM, compilers
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
     from snapshots.build.file_plans import PlannedFile
+    from snapshots.build.steps import Plan
     from snapshots.build.workers import BuildWorkers
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.model import Workspace
@@ -62,6 +64,16 @@ class BuildResult(msgspec.Struct, frozen=True):
     problems: Problems
     assets: tuple[str, ...] = ()
     """The files that texts name, relative to the workspace."""
+    translations: tuple[Translations, ...] = ()
+    """The state of the translations, by API and language."""
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """The outcome of a check."""
+
+    problems: Problems
+    translations: tuple[Translations, ...]
+    """The state of the translations, by API and language; none where the definitions have errors."""
 
 
 class BreakingChanges(ParquetryError):
@@ -94,6 +106,7 @@ def build(
     prepare: Prepare | None = None,
     record: Record | None = None,
     progress: Progress | None = None,
+    published: Store | None = None,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
 
@@ -108,17 +121,18 @@ def build(
 
     ``public_url`` is the server's address, such as ``https://content.example``: with it, the addresses of assets have a
     host. With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
-    ``prepare`` is called with a version that is in the store, before it becomes current; ``record`` notes what the
-    build changes in the store.
+    ``published`` is the store whose versions tell, without git, which translations are older than their originals:
+    ``store`` by default. ``prepare`` is called with a version that is in the store, before it becomes current;
+    ``record`` notes what the build changes in the store.
     """
     started = time.monotonic()
-    tell = progress or _silent
+    tell, versions = progress or _silent, published or store
     with _without_collections(), _locked_cache(store.cache, root, tell) as cache:
         found = Problems()
         cache.save_public_url(public_url)
         inputs = find_inputs(root.resolve(), cache, compilers(), found, public_url)
         if inputs is None or not inputs.definitions.whole:
-            every = found if inputs is None else _all_problems(inputs, cache, found, tell)
+            every = found if inputs is None else _all(inputs, cache, found, tell, versions).problems
             raise _refusal(every.judged(strict=strict, classes=_classes(inputs), lenient=lenient))
         target = store.workspace(inputs.definitions.workspace.id)
         current = target.current()
@@ -131,44 +145,60 @@ def build(
                 named = tuple(asset.path for asset in last.assets)
                 judged = _judge(inputs, found, last.recalled(), named, strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
-                return BuildResult(target.id, before, False, False, manifest.entries, seconds, judged, named)
+                return BuildResult(
+                    *(target.id, before, False, False, manifest.entries, seconds, judged, named), last.translations
+                )
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
         choices = _Choices(
             *(now, activate, allow_breaking, strict, lenient, without_history, started, settings, prepare),
-            record or _unrecorded,
+            *(record or _unrecorded, versions),
         )
         with steps.workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
 
 
-def check(
-    root: Path, cache_directory: Path, *, strict: bool = False, lenient: bool = False, progress: Progress | None = None
-) -> Problems:
-    """Return every problem of the workspace at ``root``, as a build with the same options would find them.
+def check(root: Path, cache_directory: Path, *, strict: bool = False, lenient: bool = False) -> Problems:
+    """Return every problem of the workspace at ``root``, as ``examine`` does."""
+    return examine(root, cache_directory, strict=strict, lenient=lenient).problems
+
+
+def examine(
+    root: Path,
+    cache_directory: Path,
+    *,
+    strict: bool = False,
+    lenient: bool = False,
+    progress: Progress | None = None,
+    published: Store | None = None,
+) -> CheckResult:
+    """Return every problem of the workspace at ``root``, as a build with the same options would find them, and the
+    state of its translations.
 
     ``cache_directory`` is any folder; with a store's ``cache``, a check after a build repeats none of its work.
+    ``published`` is the store whose versions tell, without git, which translations are older than their originals.
     """
     tell = progress or _silent
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
         found = Problems()
         inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
-        every = found if inputs is None else _all_problems(inputs, cache, found, tell)
-        return every.judged(strict=strict, classes=_classes(inputs), lenient=lenient)
+        every = CheckResult(found, ()) if inputs is None else _all(inputs, cache, found, tell, published)
+        judged = every.problems.judged(strict=strict, classes=_classes(inputs), lenient=lenient)
+        return CheckResult(judged, every.translations)
 
 
-def _all_problems(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress) -> Problems:
-    """Return the problems ``found`` with the inputs and those of their content."""
+def _all(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress, versions: Store | None) -> CheckResult:
+    """Return the problems ``found`` with the inputs, and what a check says of their content."""
     last = cache.load_last()
     if last is not None and _unchanged(inputs, last):
-        return _merged(found, last.recalled())
+        return CheckResult(_merged(found, last.recalled()), last.translations)
     from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
 
     content = Problems()
     with steps.workers(inputs, cache) as workers:
-        plan = steps.plan(inputs, cache, content, workers, tell)
-    _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan.assets)
-    return _merged(found, content)
+        plan = steps.plan(inputs, cache, content, workers, tell, versions)
+    _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan)
+    return CheckResult(_merged(found, content), plan.translations)
 
 
 class _Choices(msgspec.Struct, frozen=True):
@@ -182,6 +212,7 @@ class _Choices(msgspec.Struct, frozen=True):
     settings: WriteSettings
     prepare: Prepare | None
     record: Record
+    versions: Store
 
 
 def _build(
@@ -199,7 +230,7 @@ def _build(
     from snapshots.history.dates import lost_dates  # noqa: PLC0415 - the same
 
     problems = Problems()
-    plan = steps.plan(inputs, cache, problems, workers, tell)
+    plan = steps.plan(inputs, cache, problems, workers, tell, choices.versions)
     planned, assets = plan.files, plan.assets
     named = tuple(asset.path for asset in assets)
     judged = _judge(inputs, found, problems, named, strict=choices.strict, lenient=choices.lenient)
@@ -255,11 +286,10 @@ def _build(
     elif changed:
         with choices.record(target, "version_built", f"Built {version}, without making it current."):
             pass
-    _remember(inputs, cache, content, problems, assets)
+    _remember(inputs, cache, content, problems, plan)
     entries = sum(file.rows for file in planned)
-    result = BuildResult(
-        target.id, version, changed, activated, entries, time.monotonic() - choices.started, judged, named
-    )
+    seconds = time.monotonic() - choices.started
+    result = BuildResult(target.id, version, changed, activated, entries, seconds, judged, named, plan.translations)
     if breaking and before is not None:
         raise BreakingChanges(result, before, breaking)
     return result
@@ -294,11 +324,12 @@ def _unchanged(inputs: Inputs, last: LastBuild) -> bool:
     return all(state(asset.path) == asset.state for asset in last.assets)
 
 
-def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, assets: list[AssetUse]) -> None:
+def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problems, plan: Plan) -> None:
     # A change of access rights, or of the memory that there is, does not change the signature.
     may_pass = any(kind in {"unreadable", DEADLY, NO_HISTORY} for _, kind, _ in problems.counts)
     if inputs.settled and not may_pass:
-        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, problems.kept, problems.counts, assets))
+        outcome = (problems.kept, problems.counts, plan.assets, plan.translations)
+        cache.save_last(LastBuild(LAYOUT, inputs.signature, content, *outcome))
     else:
         cache.forget_last()
 

@@ -29,6 +29,7 @@ from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
 from snapshots.sources.git_dates import GitDates
 from snapshots.store.durable import replace_file
+from snapshots.translations.model import Translations
 
 T = TypeVar("T")
 
@@ -117,6 +118,7 @@ class LastBuild(msgspec.Struct):
     counts: list[tuple[Severity, str, int]]
     assets: list[AssetUse]
     """The files that texts name, which the signature does not cover."""
+    translations: tuple[Translations, ...]
 
     def recalled(self) -> Problems:
         """Return the problems of the content."""

@@ -60,6 +60,7 @@ REFERENCES = pa.schema(
         ("file", pa.int32()),
         ("line", pa.int32()),
         ("item", pa.string()),
+        ("lang", pa.int16()),  # index into the workspace's languages
         ("field", pa.int16()),
         ("target", pa.string()),
         ("written", pa.string()),

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from snapshots.build import pieces
 from snapshots.build.cache import BuildCache
-from snapshots.build.checks import check, check_references
+from snapshots.build.checks import CheckedApi, check, check_references
 from snapshots.build.data_files import CacheUnreadable, write_files
 from snapshots.build.file_plans import PlannedFile, planned_files
 from snapshots.build.file_states import assets_of
@@ -26,19 +27,26 @@ from snapshots.history.dates import DatedRows, History, history_of, told
 from snapshots.history.git_refusal import git_refusal
 from snapshots.history.git_shallow import cut_off_files
 from snapshots.problems import ParquetryError, Problems
+from snapshots.sources.git_dates import GitDates, uncommitted
 from snapshots.store.durable import writing
 from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging
-from snapshots.store.store import WorkspaceStore
+from snapshots.store.store import Store, WorkspaceStore
+from snapshots.translations.history import VersionHistory
+from snapshots.translations.lagging import NOW, ChangedAt, Marks, Pairs, compared_translations
+from snapshots.translations.lost_references import LostReferences
+from snapshots.translations.model import Translations
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The data files to make of a workspace, and what they come from."""
+    """The checked versions of a workspace, the data files to make of them, and what they come from."""
 
+    checked: list[CheckedApi]
     files: list[PlannedFile]
     assets: list[AssetUse]
     """The files that texts name, by path."""
     history: History
+    translations: tuple[Translations, ...]
 
 
 def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
@@ -47,9 +55,15 @@ def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
 
 
 def plan(
-    inputs: Inputs, cache: BuildCache, problems: Problems, workers: BuildWorkers, tell: Callable[[str, int, int], None]
+    inputs: Inputs,
+    cache: BuildCache,
+    problems: Problems,
+    workers: BuildWorkers,
+    tell: Callable[[str, int, int], None],
+    published: Store | None,
 ) -> Plan:
-    """Compile the changed files and check all versions."""
+    """Compile the changed files and check all versions. Where git has no dates, the versions in the store ``published``
+    tell which translations are older than their originals."""
     tell("reading", 0, 0)
     git, dates = commit_dates(inputs, cache.load_git(), problems)
     for attempt in (1, 2):
@@ -84,9 +98,42 @@ def plan(
     with ThreadPoolExecutor(1) as beside:
         references = beside.submit(check_references, workspace, checked)
         planned = [file for api in checked for file in planned_files(workspace, api)]
+        translations = _translations(inputs, git, checked, published, problems)
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
-    return Plan(planned, [assets[path] for path in sorted(assets)], history)
+    return Plan(checked, planned, [assets[path] for path in sorted(assets)], history, translations)
+
+
+def _translations(
+    inputs: Inputs, git: GitDates | None, checked: list[CheckedApi], published: Store | None, problems: Problems
+) -> tuple[Translations, ...]:
+    """Compare translations with their originals; report those that are older, and the references that they lose."""
+    workspace = inputs.definitions.workspace
+    if not any(len(workspace.languages_of(api.api)) > 1 and len(api.index) for api in checked):
+        return ()
+    LostReferences(workspace, {api.api.uid: api for api in checked}).report(problems)
+    versions = None if published is None else VersionHistory(published.workspace(workspace.id), workspace.main_language)
+
+    def in_versions(pairs: Pairs) -> Marks:
+        # Where git dates files, so it does what they hold, and versions differ that say the same.
+        if versions is None or (git is not None and not git.dates.keys().isdisjoint(pairs.api.files)):
+            return np.zeros(len(pairs.originals), dtype=bool)
+        return versions.are_later(pairs)
+
+    return compared_translations(workspace, checked, _changed_at(inputs.root, git), in_versions, problems)
+
+
+def _changed_at(root: Path, git: GitDates | None) -> ChangedAt:
+    """Return the function that dates the last change of a file."""
+    if git is None:
+        return lambda _path: None
+    differing = uncommitted(root)
+
+    def changed_at(path: str) -> int:
+        at = None if path in differing.changed else git.changed_at(differing.renamed.get(path, path))
+        return NOW if at is None else at
+
+    return changed_at
 
 
 @contextmanager
@@ -114,7 +161,7 @@ def write(
         return write_files(planned, target, staging, workers, tell, settings)
     except CacheUnreadable:
         cache.clear()
-        again = plan(inputs, cache, Problems(), workers, tell)
+        again = plan(inputs, cache, Problems(), workers, tell, None)
         return write_files(again.files, target, staging, workers, tell, settings)
 
 

@@ -309,7 +309,7 @@ class ApiCompiler:
         ``said`` holds line, message and way into the value of each fault of the document: a value that several
         fields, dates or languages read is one fault.
         """
-        file_facts = self._facts_of(source, lang)
+        file_facts, language = self._facts_of(source, lang), self._language_number[lang]
 
         def wrong(kind: str, key: str | None, message: str, name: str | None = None, steps: Steps = ()) -> None:
             line = document.line if key is None else document.line_of(key, *steps)
@@ -368,7 +368,7 @@ class ApiCompiler:
                 rich_text = self._rich_text
                 if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.images:
                     good = good and not any(doubt.is_error for doubt in rich_text.doubts)
-                    self._report(source, number, document, item, plan, written, problems, repeated, said)
+                    self._report(source, number, document, item, language, plan, written, problems, repeated, said)
             delivered[plan.path.field.id] = value
             cells.append(typed)
             if plan.searched:
@@ -389,7 +389,7 @@ class ApiCompiler:
                     wrong("required", plan.expression.key, message, steps=below)
                     good = False
                 if path.field.type in REFERENCE_TYPES:
-                    self._refer(number, document, item, plan, there, path, inside, inner)
+                    self._refer(number, document, item, language, plan, there, path, inside, inner)
         written_key = self._keys["draftKey"].read(document, file_facts)
         draft_key = None if is_missing(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -397,7 +397,7 @@ class ApiCompiler:
             good = False
         if not good or entry_id is None or status is None:
             if entry_id is not None:
-                self._rows.references.append((number, document.line, item, LEFT_OUT, entry_id, None))
+                self._rows.references.append((number, document.line, item, language, LEFT_OUT, entry_id, None))
             return
 
         created, updated, published, dates_are = meta_dates(dates, source, document.line, item, git, problems)
@@ -410,7 +410,7 @@ class ApiCompiler:
         digest = version_digest((*facts, status, key), json)
         is_scheduled = status is Status.SCHEDULED
         position = (number, document.line, item, dates_are)
-        of_version = (self._language_number[lang], state, is_scheduled, key, digest, *position, json)
+        of_version = (language, state, is_scheduled, key, digest, *position, json)
         self._rows.add((*facts, *cells, *of_version))
 
     def _refer(
@@ -418,6 +418,7 @@ class ApiCompiler:
         number: int,
         document: ContentDocument,
         item: str,
+        language: int,
         plan: _FieldPlan,
         there: RawValue,
         path: FieldPath,
@@ -442,7 +443,7 @@ class ApiCompiler:
             given_id = written.get(REFERENCE_ID) if isinstance(written, dict) else written
             line = document.line_of(*plan.steps(document, (*inside, at) if isinstance(there, list) else inside))
             as_written = None if given_id == entry_id else str(given_id)
-            self._rows.references.append((number, line, item, check, entry_id, as_written))
+            self._rows.references.append((number, line, item, language, check, entry_id, as_written))
 
     def _report(
         self,
@@ -450,6 +451,7 @@ class ApiCompiler:
         number: int,
         document: ContentDocument,
         item: str,
+        language: int,
         plan: _FieldPlan,
         raw: RawValue,
         problems: Problems,
@@ -479,7 +481,7 @@ class ApiCompiler:
                 problems.warning(source.path, at, doubt.kind, doubt.message, item=item)
         for below, link, way in self._rich_text.linked:
             line = line_of(way, below)
-            self._rows.references.append((number, line, item, FIRST_LINK - link.api, link.entry_id, None))
+            self._rows.references.append((number, line, item, language, FIRST_LINK - link.api, link.entry_id, None))
         self._rich_text.linked.clear()
         self._rich_text.images.clear()
         self._rich_text.removed.clear()

@@ -18,8 +18,9 @@ LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 LEFT_OUT, FIRST_LINK = -1, -2
 """Stand for the number of a check: see ``CompiledRows.references``."""
 
-Reference: TypeAlias = tuple[int, int, str, int, str, str | None]
-"""(file, line, item, number of ``reference_checks``, entry ID, the reference as written where that is not the ID)."""
+Reference: TypeAlias = tuple[int, int, str, int, int, str, str | None]
+"""(file, line, item, number of the language, number of ``reference_checks``, entry ID, the reference as written where
+that is not the ID)."""
 
 
 @dataclass(slots=True)

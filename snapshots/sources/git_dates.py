@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import msgspec
 
@@ -37,10 +37,30 @@ class GitDates(msgspec.Struct, frozen=True):
     dates: dict[str, tuple[int, int]]
     """The first and last committer date (UTC milliseconds) of each file, deleted ones included, by the path relative to
     the workspace."""
+    contents: dict[str, int]
+    """The last committer date of each file at which its contents changed: neither deleted nor only renamed."""
+    renamed: dict[str, tuple[int, str]]
+    """The date at which a file got its present path without a change of its contents, and the path before."""
     shallow: bool = False
     """True for a shallow clone: its history is cut off, and so are first dates."""
     prefix: str = ""
     """The workspace's place in the checkout: empty, or a path that ends with a slash."""
+
+    def changed_at(self, path: str) -> int | None:
+        """Return when a file's contents were last changed, UTC milliseconds, under whatever path; ``None`` for a file
+        that no commit has."""
+        found = self.contents.get(path)
+        bound, seen = None, {path}
+        while (before := self.renamed.get(path)) is not None:
+            at, path = before
+            bound = at if bound is None else min(bound, at)
+            known = self.contents.get(path)
+            if known is not None:  # what came to the old path after the renaming is another file
+                found = min(known, bound) if found is None else max(found, min(known, bound))
+            if path in seen:
+                break
+            seen.add(path)
+        return found
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -99,10 +119,42 @@ def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
             return cached
         if _ask(root, "merge-base", "--is-ancestor", cached.head, head) is None:
             cached = None
-    dates = {} if cached is None else dict(cached.dates)
-    if not _read_history(root, head if cached is None else f"{cached.head}..{head}", prefix, dates):
+    found = GitDates(head, {}, {}, {}, shallow == "true", prefix)
+    if cached is not None:
+        found = GitDates(
+            head, dict(cached.dates), dict(cached.contents), dict(cached.renamed), shallow == "true", prefix
+        )
+    if not _read_history(root, head if cached is None else f"{cached.head}..{head}", found):
         return None
-    return GitDates(head, dates, shallow == "true", prefix)
+    return found
+
+
+class Uncommitted(msgspec.Struct, frozen=True):
+    """The differences of the files from the commit that is checked out."""
+
+    changed: frozenset[str]
+    """The paths of files that differ, relative to the workspace."""
+    renamed: dict[str, str]
+    """The committed path of each file that was only renamed."""
+
+
+def uncommitted(root: Path) -> Uncommitted:
+    """Return the files below ``root`` that differ from the commit checked out. Files that git does not know are not
+    among them; without git or a commit, none are."""
+    arguments = ("-z", "--name-status", "-M100%", "--relative", "--no-ext-diff", "--no-textconv", "--no-color")
+    said = _ask(root, "diff", *arguments, "HEAD", "--", ".")
+    changed, renamed = set[str](), dict[str, str]()
+    tokens = iter([] if said is None else said.split("\0"))
+    for status in tokens:
+        if status.startswith(("R", "C")):
+            before, path = next(tokens, ""), next(tokens, "")
+            if status.startswith("R"):
+                renamed[path] = before
+            else:
+                changed.add(path)
+        elif status:
+            changed.add(next(tokens, ""))
+    return Uncommitted(frozenset(changed), renamed)
 
 
 def git_command(root: Path, *arguments: str) -> list[str]:
@@ -149,12 +201,12 @@ def _ask(root: Path, *arguments: str) -> str | None:
     return os.fsdecode(said) if process.returncode == 0 else None
 
 
-def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[int, int]]) -> bool:
-    """Widen ``dates`` by the commits of a range; return False when git fails.
+def _read_history(root: Path, commits: str, into: GitDates) -> bool:
+    """Widen the dates in ``into`` by the commits of a range; return False when git fails.
 
     Without ``--full-history`` git leaves out side branches, and a range would not add up to the whole.
     """
-    arguments = ("-c", "-z", "--name-status", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv")
+    arguments = ("-c", "-z", "--raw", "--no-abbrev", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv")
     command = ("log", *arguments, "--no-color", "--full-history", "--format=@%ct", commits, "--", ".")
     process = _start(root, *command)
     if process is None:
@@ -162,20 +214,43 @@ def _read_history(root: Path, commits: str, prefix: str, dates: dict[str, tuple[
     with process:
         assert process.stdout is not None  # noqa: S101 - PIPE above says so
         tokens = _tokens(process.stdout)
-        inside = os.fsencode(prefix)
-        when = 0
+        inside = os.fsencode(into.prefix)
+        when, files = 0, list[_CommittedFile]()
         for token in tokens:
             # git puts a line end before a commit's first file, and an empty token between commits.
             mark = token.lstrip(b"\n")
             if mark.startswith(b"@"):
-                when = int(mark[1:]) * 1000
+                _add_commit(into, when, files)
+                when, files = int(mark[1:]) * 1000, []
             elif mark:
                 path = next(tokens, b"")
                 name = os.fsdecode(path[len(inside) :])
                 if path.startswith(inside) and _is_text(name):
-                    first, last = dates.get(name, (when, when))
-                    dates[name] = (min(first, when), max(last, when))
+                    files.append((name, mark))
+        _add_commit(into, when, files)
     return process.returncode == 0
+
+
+_CommittedFile: TypeAlias = tuple[str, bytes]
+"""A path in the workspace, and what git says of the change: modes, contents before and after, and a letter."""
+
+
+def _add_commit(into: GitDates, when: int, files: list[_CommittedFile]) -> None:
+    """Widen the dates by those of a commit."""
+    gone: dict[bytes, str] = {}
+    for name, about in files:
+        first, last = into.dates.get(name, (when, when))
+        into.dates[name] = (min(first, when), max(last, when))
+        if about.endswith(b" D"):
+            gone[about.split(b" ")[2]] = name
+    for name, about in files:
+        if about.endswith(b" D"):
+            continue
+        before = gone.get(about.split(b" ")[3]) if about.endswith(b" A") else None
+        if before is None:
+            into.contents[name] = max(into.contents.get(name, when), when)
+        else:
+            into.renamed[name] = max(into.renamed.get(name, (when, before)), (when, before))
 
 
 def _is_text(name: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.sources.git_dates import GitDates, git_dates, head_commit
+from snapshots.sources.git_dates import GitDates, git_dates, head_commit, uncommitted
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "a",
@@ -139,8 +139,51 @@ def test_dates_of_a_rewritten_history_are_read_anew(root: Path) -> None:
     git(root, "reset", "-q", "--hard", "HEAD~1")
     commit(root, 300, {"c.md": "1"})
     assert dates(root, before) == {"a.md": (100, 100), "c.md": (300, 300)}
-    gone = GitDates("0" * 40, {"ghost.md": (1, 1)})
+    gone = GitDates("0" * 40, {"ghost.md": (1, 1)}, {"ghost.md": 1}, {})
     assert dates(root, gone) == {"a.md": (100, 100), "c.md": (300, 300)}
+
+
+def test_contents_change_neither_by_a_new_name_nor_at_the_end(root: Path) -> None:
+    commit(root, 100, {"a.md": "one", "b.md": "two", "c.md": "three"})
+    commit(root, 200, {"a.md": "-", "a.en.md": "one", "b.md": "changed", "c.md": "-"})
+    commit(root, 300, {"a.en.md": "-", "d/a.en.md": "one", "a.md": "another"})
+    commit(root, 400, {"b.md": "-", "b.en.md": "changed, and renamed"})
+    (root / "new.md").write_text("x")
+    found = git_dates(root, None)
+    assert found is not None
+    names = ("a.md", "a.en.md", "d/a.en.md", "b.en.md", "new.md", "no.md")
+    at = {name: found.changed_at(name) for name in names}
+    # a.md is another file by now, so all that is known of the one before it is that it was there at 200.
+    assert at == {
+        "a.md": 300_000,
+        "a.en.md": 200_000,
+        "d/a.en.md": 200_000,
+        "b.en.md": 400_000,
+        "new.md": None,
+        "no.md": None,
+    }
+
+
+def test_renaming_back_and_forth_ends(root: Path) -> None:
+    commit(root, 100, {"a.md": "one"})
+    for at, old, new in ((200, "a.md", "b.md"), (300, "b.md", "a.md"), (400, "a.md", "b.md")):
+        commit(root, at, {old: "-", new: "one"})
+    found = git_dates(root, None)
+    assert found is not None
+    assert (found.changed_at("b.md"), found.dates["b.md"]) == (100_000, (200_000, 400_000))
+
+
+def test_files_that_differ_from_the_commit(root: Path) -> None:
+    commit(root, 100, {"w/a.md": "one", "w/b.md": "two", "w/c.md": "three", "top.md": "1"})
+    git(root, "mv", "w/a.md", "w/a.en.md")
+    (root / "w/b.md").write_text("2")
+    (root / "w/c.md").touch()
+    (root / "w/new.md").write_text("x")
+    (root / "top.md").write_text("2")
+    found = uncommitted(root / "w")
+    assert (found.changed, found.renamed) == ({"b.md"}, {"a.en.md": "a.md"})
+    nothing = uncommitted(root.parent / "missing")
+    assert (nothing.changed, nothing.renamed) == (frozenset(), {})
 
 
 def test_nothing_new_is_answered_from_what_is_known(root: Path) -> None:

@@ -1,0 +1,25 @@
+"""The state of an API's translations into one language."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+LAGGING: Final = "lagging-translation"
+"""The kind of the warning that translations are older than their originals."""
+LOST_REFERENCE: Final = "lost-reference"
+"""The kind of the warning that a translation loses a reference, whose target is not translated."""
+
+
+class Translations(msgspec.Struct, frozen=True):
+    """The translations of an API into one language, beside its originals in the main language."""
+
+    api: str
+    """The endpoint."""
+    lang: str
+    missing: int
+    """The number of entries with a published version in the main language, and none in this one. A scheduled version
+    counts as published, a draft does not."""
+    lagging: tuple[str, ...]
+    """The IDs of the entries whose version is older than the original, sorted."""
