@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -64,6 +65,22 @@ ServerUrl: TypeAlias = Annotated[
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")]
+
+MissingIn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="LANGUAGE",
+        show_default=False,
+        help="Also name the entries that are not translated into this language.",
+    ),
+]
+
+
+def no_such_language(lang: str, languages: Iterable[str]) -> Exception:
+    """Return the error about a language into which no API is translated, with those that there are."""
+    there = ", ".join(dict.fromkeys(languages)) or "none"
+    return typer.BadParameter(f'Nothing is translated into "{lang}". Languages of translations: {there}.')
 
 
 def assets_host(given: str | None) -> str | None:

@@ -79,12 +79,12 @@ class StoreOwner:
 
     def problems(self) -> dict[str, Any]:
         """Return what ``cms check`` says of the workspace's files."""
-        from snapshots.build.build import check
+        from snapshots.build.build import examine
 
         if self._chosen.directory is None:
             raise NotThere("The workspace's files are not here.")
         with usable_cache(self._chosen.store) as cache:
-            found = check(self._chosen.directory, cache)
+            found = examine(self._chosen.directory, cache, published=self._chosen.store).problems
         told = problem_documents(found)
         more = {"note": f"These are the first {MOST_PROBLEMS}."} if len(told) > MOST_PROBLEMS else {}
         return {"errors": found.errors, "warnings": found.warnings, "problems": told[:MOST_PROBLEMS], **more}

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 def print_problems(found: Problems, *, stderr: bool) -> None:
     """Print problems as ``problem_lines`` does, then their number."""
     problem_lines(found, stderr=stderr)
+    print_count(found, stderr=stderr)
+
+
+def print_count(found: Problems, *, stderr: bool) -> None:
+    """Print the number of problems."""
     style = "bold red" if found.errors else "yellow" if found.warnings else "green"
     print_line((problem_count(found), style), stderr=stderr)
 

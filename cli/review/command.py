@@ -11,9 +11,10 @@ import typer
 from cli.location import workspace_directory
 from cli.options import AssetsHost, Json, WorkspaceDirectory, assets_host, new_app
 from cli.output import documents, lines
+from cli.output.translations import language_documents
 from cli.remote.server import KEY_VARIABLE
 from cli.review.comment import Review, comment
-from cli.review.compared import Compare, compared, live_public_url, with_checkout, with_live, with_nothing
+from cli.review.compared import Compare, compared, live_public_url, live_store, with_checkout, with_live, with_nothing
 from cli.review.posting import SERVICES, post
 from snapshots.problems import Problems
 from snapshots.times import now_ms
@@ -88,7 +89,8 @@ def review(
     elif base is not None:
         compare = with_checkout(workspace_directory(base), now, host)
     with tempfile.TemporaryDirectory(prefix="cms-review-") as folder:
-        found = _reviewed(root, compare, open_store(folder), now, site, host)
+        published = None if live is None else live_store(live)
+        found = _reviewed(root, compare, open_store(folder), now, site, host, published)
         text = comment(found)
     where = None if to is None else post(SERVICES[to], text)
     changes = found.changes
@@ -103,6 +105,7 @@ def review(
                 "entries": None
                 if changes is None
                 else {"added": changes.added, "changed": changes.changed, "removed": changes.removed},
+                "languages": language_documents(found.translations),
                 "comment": text,
                 "url": where,
             }
@@ -115,7 +118,15 @@ def review(
         raise typer.Exit(1)
 
 
-def _reviewed(root: Path, compare: Compare, store: Store, now: int, site: str | None, host: str | None) -> Review:
+def _reviewed(
+    root: Path,
+    compare: Compare,
+    store: Store,
+    now: int,
+    site: str | None,
+    host: str | None,
+    published: Store | None,
+) -> Review:
     from snapshots.definitions.workspace import load_workspace
 
     definitions = load_workspace(root, Problems())
@@ -123,6 +134,6 @@ def _reviewed(root: Path, compare: Compare, store: Store, now: int, site: str | 
     if definitions is not None:
         templates = ((api.endpoint, definitions.sources[api.uid].page_url) for api in definitions.workspace.apis)
         pages = {endpoint: template for endpoint, template in templates if template is not None}
-    found = compared(root, store, compare, now, host)
+    found = compared(root, store, compare, now, host, published)
     name = root.resolve().name if definitions is None else definitions.workspace.id
-    return Review(name, found.problems, found.changes, found.remark, pages, site)
+    return Review(name, found.problems, found.changes, found.remark, pages, site, found.translations)

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin
 
 from cli.output import wording
 from cli.output.problems import problem_count
+from cli.review.translations import translation_section
 from cli.snapshot.diff import shortened, value_name
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.compare.diff import EntryDifference
     from snapshots.problems import Problems
+    from snapshots.translations.model import Translations
 
 MARK = "<!-- parquetry-review:{workspace} -->"
 """The first line of a comment, by which the next run finds it; it is not shown."""
@@ -46,6 +48,7 @@ class Review:
     """The ``page_url`` of each API whose definition has one, by endpoint."""
     site: str | None
     """The base address of a site that shows the content under review."""
+    translations: tuple[Translations, ...] = ()
 
 
 def comment(review: Review) -> str:
@@ -86,6 +89,7 @@ def _body(review: Review) -> Iterator[str]:
     schema = changes.schema if changes is not None else ()
     yield from _schema("Breaks clients", [change for change in schema if change.breaking])
     yield from _problems(review.problems)
+    yield from translation_section(review.translations)
     yield from _schema("Other changes to the definitions", [change for change in schema if not change.breaking])
     if changes is not None:
         for file in changes.files:

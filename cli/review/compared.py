@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cli.review.changes import ReviewedChanges
     from snapshots.build.build import BuildResult
     from snapshots.store.store import Store
+    from snapshots.translations.model import Translations
 
 PATIENCE: Final = 600.0
 """Seconds that a review waits in all for one answer of a server whose rate limit is used up."""
@@ -31,6 +32,7 @@ class ReviewedWorkspace:
     """``None`` where nothing could be compared."""
     remark: str
     """A sentence that says what the workspace was compared with, or why it was not."""
+    translations: tuple[Translations, ...] = ()
 
 
 _SERVERS: Final = ("https://", "http://")
@@ -40,16 +42,18 @@ Compare = Callable[["BuildResult", "Store"], tuple["ReviewedChanges | None", str
 """Returns the changes and the remark, given the workspace as built and the store that it was built into."""
 
 
-def compared(root: Path, store: Store, compare: Compare, now: int, public_url: str | None) -> ReviewedWorkspace:
+def compared(
+    root: Path, store: Store, compare: Compare, now: int, public_url: str | None, published: Store | None = None
+) -> ReviewedWorkspace:
     """Build the workspace at ``root`` into a store of its own, and compare it. ``public_url`` is that of the build of
-    what is published."""
+    what is published, ``published`` the store of that, if any."""
     from snapshots.build.build import build
 
     try:
-        built = build(root, store, now=now, activate=False, public_url=public_url)
+        built = build(root, store, now=now, activate=False, public_url=public_url, published=published)
     except WorkspaceRefused as refused:
         return ReviewedWorkspace(refused.problems, None, "")
-    return ReviewedWorkspace(built.problems, *compare(built, store))
+    return ReviewedWorkspace(built.problems, *compare(built, store), built.translations)
 
 
 def with_nothing(_built: BuildResult, _store: Store) -> tuple[ReviewedChanges | None, str]:
@@ -100,6 +104,11 @@ def live_public_url(location: str, root: Path) -> str | None:
         current = workspace_store.current()
         return None if current is None else workspace_store.manifest(current.version).public_url
     return None
+
+
+def live_store(location: str) -> Store | None:
+    """Return the store of what is live; ``None`` where it is behind a server."""
+    return None if location.startswith(_SERVERS) else store_at(location, None)
 
 
 def _with_store(location: str) -> Compare:

@@ -16,11 +16,13 @@ from cli.options import StoreLocation, WorkspaceDirectory, new_app
 from cli.output import lines, tables, wording
 from cli.output.problems import problem_count, problem_lines
 from cli.output.progress import progress
+from cli.output.translations import language_sentences
 from snapshots.problems import ParquetryError, Problems
 
 if TYPE_CHECKING:
     from server.dev.builds import Builds, Built
     from server.dev.types_file import TypesFile
+    from snapshots.build.build import BuildResult
 
 app = new_app()
 
@@ -131,6 +133,8 @@ class Screen:
     """The problems of the last build that got as far as finding them; ``None`` before that."""
     _breaking: frozenset[tuple[str, str]] = frozenset()
     """(file, message) of each change in the last version built that breaks clients."""
+    _languages: list[str] = field(default_factory=list)
+    """The texts about languages in the last version built."""
 
     def show(self, built: Built) -> None:
         """Show the outcome of a build, and the problems that are new or gone since the build before."""
@@ -146,6 +150,7 @@ class Screen:
             keeps = f"{built.version} stays served" if built.version else "nothing is served yet"
             lines.answer(f"{when}  Not built; {keeps}.", style="bold red")
         else:
+            self._show_languages(built.result)
             entries = wording.plural(built.result.entries, "language version")
             lines.answer(f"{when}  Serving {entries}, built in {built.seconds:.2f} s.", style="green")
 
@@ -163,6 +168,13 @@ class Screen:
         elif problems.errors or problems.warnings:
             others = "" if changed == problems.errors + problems.warnings else f" ({changed or 'none'} new)"
             lines.answer(f"{in_all}{others}", style=style)
+
+    def _show_languages(self, result: BuildResult) -> None:
+        """Show how far each language is behind, where that has changed."""
+        told, self._languages = self._languages, language_sentences(result.translations)
+        for text in self._languages:
+            if text not in told:
+                lines.answer(text)
 
     def _show_breaking(self, built: Built) -> None:
         told, self._breaking = self._breaking, frozenset((file, str(change)) for change, file, _ in built.breaking)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.location import choose_workspace
-from cli.options import Json, StoreLocation, WorkspaceId
+from cli.options import Json, MissingIn, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
+from cli.snapshot.languages import Languages, show_languages
 from cli.snapshot.versions import Version, current_if_known, named_version
 from snapshots.times import format_datetime, now_ms
 
@@ -63,17 +64,26 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
 
 
 def show(
-    version: Version = None, store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False
+    version: Version = None,
+    languages: Languages = False,
+    missing: MissingIn = None,
+    store: StoreLocation = None,
+    workspace_id: WorkspaceId = None,
+    json: Json = False,
 ) -> None:
     """Show a snapshot version, and what goes live or ends next.
 
-    For each API and language, it counts the language versions that are live now, scheduled, ended and drafts.
+    For each API and language, it counts the language versions that are live now, scheduled, ended and drafts. With
+    --languages, it counts what is not translated, and what is older than the original, instead.
     """
     from engine.timeline.timeline import Timeline
 
     chosen = choose_workspace(store, workspace_id)
     found = named_version(chosen, version)
     manifest = chosen.workspace_store.manifest(found)
+    if languages or missing is not None:
+        show_languages(chosen.workspace_store, manifest, missing, json=json)
+        return
     summary = Timeline(chosen.workspace_store, manifest).summary(now_ms())
     if json:
         documents.write_json(summary_document(manifest, summary))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
@@ -30,16 +31,18 @@ from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
-from snapshots.translations.model import Translations
+from snapshots.translations.model import Translations, lagging_translations
 from snapshots.version import PROGRAM, compilers
 from snapshots.whoami import whoami
 
 if TYPE_CHECKING:
+    from snapshots.build.checks import CheckedApi
     from snapshots.build.file_plans import PlannedFile
     from snapshots.build.steps import Plan
     from snapshots.build.workers import BuildWorkers
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.model import Workspace
+    from snapshots.sources.git_dates import GitDates
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, amount done, amount in all); both amounts are 0 in a step that counts nothing."""
@@ -74,6 +77,19 @@ class CheckResult(msgspec.Struct, frozen=True):
     problems: Problems
     translations: tuple[Translations, ...]
     """The state of the translations, by API and language; none where the definitions have errors."""
+    missing: tuple[str, ...] = ()
+    """The entries that are missing in the language asked for: ``posts/hello``."""
+
+
+class Surveyed(msgspec.Struct, frozen=True):
+    """The files of a workspace, as a build would take them."""
+
+    problems: Problems
+    inputs: Inputs | None
+    """``None`` where workspace.yaml does not even say the languages."""
+    checked: list[CheckedApi]
+    """The versions without errors."""
+    git: GitDates | None
 
 
 class BreakingChanges(ParquetryError):
@@ -171,26 +187,55 @@ def examine(
     lenient: bool = False,
     progress: Progress | None = None,
     published: Store | None = None,
+    missing_in: str | None = None,
 ) -> CheckResult:
     """Return every problem of the workspace at ``root``, as a build with the same options would find them, and the
     state of its translations.
 
     ``cache_directory`` is any folder; with a store's ``cache``, a check after a build repeats none of its work.
-    ``published`` is the store whose versions tell, without git, which translations are older than their originals.
+    ``published`` is the store whose versions tell, without git, which translations are older than their originals;
+    ``missing_in`` is the language in which the missing entries are named.
     """
     tell = progress or _silent
     with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
         found = Problems()
         inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
-        every = CheckResult(found, ()) if inputs is None else _all(inputs, cache, found, tell, published)
+        every = CheckResult(found, ()) if inputs is None else _all(inputs, cache, found, tell, published, missing_in)
         judged = every.problems.judged(strict=strict, classes=_classes(inputs), lenient=lenient)
-        return CheckResult(judged, every.translations)
+        return replace(every, problems=judged)
 
 
-def _all(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress, versions: Store | None) -> CheckResult:
+def survey(root: Path, cache_directory: Path, *, progress: Progress | None = None) -> Surveyed:
+    """Return the versions in the files of the workspace at ``root``, and every problem of it.
+
+    ``cache_directory`` is as ``examine`` has it.
+    """
+    tell = progress or _silent
+    with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
+        found = Problems()
+        inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
+        if inputs is None:
+            return Surveyed(found, None, [], None)
+        from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
+
+        content = Problems()
+        with steps.workers(inputs, cache) as workers:
+            plan = steps.plan(inputs, cache, content, workers, tell, None)
+        problems = _merged(found, content).judged(classes=_classes(inputs))
+        return Surveyed(problems, inputs, plan.checked, cache.load_git())
+
+
+def _all(
+    inputs: Inputs,
+    cache: BuildCache,
+    found: Problems,
+    tell: Progress,
+    versions: Store | None,
+    missing_in: str | None = None,
+) -> CheckResult:
     """Return the problems ``found`` with the inputs, and what a check says of their content."""
     last = cache.load_last()
-    if last is not None and _unchanged(inputs, last):
+    if last is not None and _unchanged(inputs, last) and missing_in is None:
         return CheckResult(_merged(found, last.recalled()), last.translations)
     from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
 
@@ -198,7 +243,8 @@ def _all(inputs: Inputs, cache: BuildCache, found: Problems, tell: Progress, ver
     with steps.workers(inputs, cache) as workers:
         plan = steps.plan(inputs, cache, content, workers, tell, versions)
     _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan)
-    return CheckResult(_merged(found, content), plan.translations)
+    missing = () if missing_in is None else steps.missing_entries(inputs.definitions.workspace, plan, missing_in)
+    return CheckResult(_merged(found, content), plan.translations, missing)
 
 
 class _Choices(msgspec.Struct, frozen=True):
@@ -264,6 +310,7 @@ def _build(
                     quick=msgspec.UNSET if choices.settings == FULL else True,
                     assets=tuple(sorted(kept)) or msgspec.UNSET,
                     assets_url=(inputs.definitions.rich_text.assets_url or msgspec.UNSET) if kept else msgspec.UNSET,
+                    lagging=lagging_translations(plan.translations) if plan.translations else msgspec.UNSET,
                 )
                 target.publish(staging, manifest)
         else:

@@ -26,6 +26,7 @@ from snapshots.compile.assets import AssetUse
 from snapshots.history.dates import DatedRows, History, history_of, told
 from snapshots.history.git_refusal import git_refusal
 from snapshots.history.git_shallow import cut_off_files
+from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.git_dates import GitDates, uncommitted
 from snapshots.store.durable import writing
@@ -33,7 +34,7 @@ from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging
 from snapshots.store.store import Store, WorkspaceStore
 from snapshots.translations.history import VersionHistory
-from snapshots.translations.lagging import NOW, ChangedAt, Marks, Pairs, compared_translations
+from snapshots.translations.lagging import NOW, ChangedAt, Marks, Pairs, compared_translations, missing_translations
 from snapshots.translations.lost_references import LostReferences
 from snapshots.translations.model import Translations
 
@@ -102,6 +103,16 @@ def plan(
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
     return Plan(checked, planned, [assets[path] for path in sorted(assets)], history, translations)
+
+
+def missing_entries(workspace: Workspace, plan: Plan, lang: str) -> tuple[str, ...]:
+    """Return the entries that are missing in a language, by API and ID: ``posts/hello``."""
+    return tuple(
+        f"{api.api.endpoint}/{entry}"
+        for api in plan.checked
+        if lang in workspace.languages_of(api.api)[1:]
+        for entry in missing_translations(workspace, api, lang)
+    )
 
 
 def _translations(

@@ -52,6 +52,17 @@ class DataFile(msgspec.Struct, frozen=True):
     """The number of rows with the status ``scheduled``."""
 
 
+class LaggingTranslations(msgspec.Struct, frozen=True):
+    """The translations of an API into a language that are older than their originals."""
+
+    api: str
+    """The endpoint."""
+    lang: str
+    count: int
+    first: tuple[str, ...]
+    """The IDs of the first hundred entries."""
+
+
 class Manifest(msgspec.Struct, frozen=True):
     """Everything a reader has to know about one version before it opens a file."""
 
@@ -80,10 +91,18 @@ class Manifest(msgspec.Struct, frozen=True):
     """``asset_names``; absent where there are none."""
     assets_url: str | msgspec.UnsetType = msgspec.UNSET
     """The beginning of their delivered addresses; absent where there are none, and in versions of older programs."""
+    lagging: tuple[LaggingTranslations, ...] | msgspec.UnsetType = msgspec.UNSET
+    """``lagging_translations``; absent where an API has only one language, and in versions of older programs."""
 
     def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
         """Return the file with an API's versions in a language; ``None`` without such versions."""
         return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
+
+    @property
+    def lagging_translations(self) -> tuple[LaggingTranslations, ...] | None:
+        """The translations that were older than their originals when the version was built; ``None`` where that is not
+        known."""
+        return None if self.lagging is msgspec.UNSET else self.lagging
 
     @property
     def asset_names(self) -> tuple[str, ...]:

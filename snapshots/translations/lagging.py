@@ -7,18 +7,18 @@ file holds several entries or languages, the versions in the store tell which of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from snapshots.build.checks import CheckedApi
 from snapshots.compile.rows import LIVE
 from snapshots.model import Workspace
 from snapshots.problems import Problems
 from snapshots.translations.model import LAGGING, Translations
+from snapshots.translations.versions import CheckedVersions
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Marks: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
@@ -36,7 +36,7 @@ ChangedAt: TypeAlias = "Callable[[str], int | None]"
 class Pairs(msgspec.Struct, frozen=True):
     """The entries of an API that have a published version in the main language, and one in another."""
 
-    api: CheckedApi
+    api: CheckedVersions
     lang: str
     originals: Ints
     """Positions in the index of the API."""
@@ -55,7 +55,7 @@ LaterInVersions: TypeAlias = "Callable[[Pairs], Marks]"
 
 def compared_translations(
     workspace: Workspace,
-    checked: list[CheckedApi],
+    checked: Sequence[CheckedVersions],
     changed_at: ChangedAt,
     in_versions: LaterInVersions,
     problems: Problems,
@@ -77,6 +77,13 @@ def compared_translations(
     return tuple(found)
 
 
+def missing_translations(workspace: Workspace, api: CheckedVersions, lang: str) -> list[str]:
+    """Return the IDs of the entries that are published in the main language and not in this one, sorted."""
+    originals, translations = _positions(workspace, api, lang)
+    found: list[str] = sorted(api.ids.take(pa.array(np.flatnonzero((originals >= 0) & (translations < 0)))).to_pylist())
+    return found
+
+
 def _message(main: str, lang: str, names: list[str]) -> str:
     rest = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     is_one = len(names) == 1
@@ -84,8 +91,17 @@ def _message(main: str, lang: str, names: list[str]) -> str:
     return f"{what} older than the original in {main}: {', '.join(names[:NAMED])}{rest}"
 
 
-def _paired(workspace: Workspace, api: CheckedApi, lang: str) -> tuple[Pairs, int]:
+def _paired(workspace: Workspace, api: CheckedVersions, lang: str) -> tuple[Pairs, int]:
     """Return the pairs of an API in a language, and the number of originals without a translation."""
+    originals, translations = _positions(workspace, api, lang)
+    both = (originals >= 0) & (translations >= 0)
+    missing = int(((originals >= 0) & (translations < 0)).sum())
+    return Pairs(api, lang, originals[both], translations[both]), missing
+
+
+def _positions(workspace: Workspace, api: CheckedVersions, lang: str) -> list[Ints]:
+    """Return, of each entry by its number, the row in the index of its published version in the main language, and that
+    of the one in ``lang``; -1 where there is none."""
     languages = api.index["lang"].to_numpy()
     published = api.index["state"].to_numpy() == LIVE
     positions = []
@@ -94,10 +110,7 @@ def _paired(workspace: Workspace, api: CheckedApi, lang: str) -> tuple[Pairs, in
         of_entry = np.full(len(api.ids), -1, dtype=np.int64)
         of_entry[api.entries[rows]] = rows
         positions.append(of_entry)
-    originals, translations = positions
-    both = (originals >= 0) & (translations >= 0)
-    missing = int(((originals >= 0) & (translations < 0)).sum())
-    return Pairs(api, lang, originals[both], translations[both]), missing
+    return positions
 
 
 def _are_lagging(pairs: Pairs, changed_at: ChangedAt, in_versions: LaterInVersions) -> Marks:
@@ -114,7 +127,7 @@ def _are_lagging(pairs: Pairs, changed_at: ChangedAt, in_versions: LaterInVersio
     return lagging
 
 
-def _dates_of_files(api: CheckedApi, changed_at: ChangedAt) -> Ints:
+def _dates_of_files(api: CheckedVersions, changed_at: ChangedAt) -> Ints:
     """Return the date of each file that holds one version only, else ``_UNDATED``."""
     versions = np.bincount(api.index["file"].to_numpy(), minlength=len(api.files))
     dates = np.full(len(api.files), _UNDATED, dtype=np.int64)
@@ -133,6 +146,6 @@ def _position(pairs: Pairs, chosen: Marks) -> tuple[str, int, str]:
     return min(_places(pairs.api, rows))
 
 
-def _places(api: CheckedApi, rows: list[dict[str, Any]]) -> Iterator[tuple[str, int, str]]:
+def _places(api: CheckedVersions, rows: list[dict[str, Any]]) -> Iterator[tuple[str, int, str]]:
     for row in rows:
         yield api.files[row["file"]], row["line"], row["item"]

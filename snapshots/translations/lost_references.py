@@ -6,6 +6,7 @@ missing in its list, unless the request has ``lang_fallback=true``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -13,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.build.checks import CheckedApi
-from snapshots.compile.rows import LEFT_OUT
+from snapshots.compile.rows import LEFT_OUT, LIVE
 from snapshots.groups import ReferenceCheck, reference_checks
 from snapshots.model import Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
 from snapshots.translations.model import LOST_REFERENCE
+from snapshots.translations.versions import CheckedVersions
 
 Marks: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
@@ -27,7 +28,7 @@ class LostReferences(msgspec.Struct):
     """Reports the lost references of one workspace."""
 
     workspace: Workspace
-    apis: dict[str, CheckedApi]
+    apis: Mapping[str, CheckedVersions]
     """By ``uid``."""
     _ids: dict[tuple[str, int | None], pa.Array] = msgspec.field(default_factory=dict)
 
@@ -46,10 +47,11 @@ class LostReferences(msgspec.Struct):
                     self._report(api, one, language, api.references.take(pa.array(rows)), problems)
 
     def _report(
-        self, api: CheckedApi, check: ReferenceCheck, language: int, references: pa.Table, problems: Problems
+        self, api: CheckedVersions, check: ReferenceCheck, language: int, references: pa.Table, problems: Problems
     ) -> None:
         targets = references["target"].combine_chunks()
-        lost = self._are_in(targets, check, None) & ~self._are_in(targets, check, language)
+        published = self._are_in(targets, [self._published(uid) for uid in check.targets])
+        lost = published & ~self._are_in(targets, [self._ids_of(uid, language) for uid in check.targets])
         lang = self.workspace.languages[language]
         found = references.filter(pa.array(lost))
         for row in found.slice(0, KEPT_PER_KIND).to_pylist():
@@ -60,25 +62,35 @@ class LostReferences(msgspec.Struct):
             problems.warning(api.files[row["file"]], row["line"], LOST_REFERENCE, message, item=row["item"])
         problems.add_uncounted([("warning", LOST_REFERENCE, max(0, len(found) - KEPT_PER_KIND))])
 
-    def _are_in(self, targets: pa.Array, check: ReferenceCheck, language: int | None) -> Marks:
-        """Return whether each target is in one of the APIs that it is looked for in: in a language, in those without
-        translations in the main one; with ``None`` in any."""
+    @staticmethod
+    def _are_in(targets: pa.Array, ids: list[pa.Array]) -> Marks:
+        """Return whether each target is among the IDs of one of the APIs that it is looked for in."""
         found = np.zeros(len(targets), dtype=bool)
-        for uid in check.targets:
-            found |= np.asarray(pc.is_in(targets, value_set=self._ids_of(uid, language)))
+        for one in ids:
+            found |= np.asarray(pc.is_in(targets, value_set=one))
         return found
 
-    def _ids_of(self, uid: str, language: int | None) -> pa.Array:
-        """Return the IDs of the versions in a language, drafts and those left out for an error included."""
+    def _published(self, uid: str) -> pa.Array:
+        """Return the IDs of the entries that are published in some language: only these have anything to lose."""
+        known = self._ids.get((uid, None))
+        if known is None:
+            index = self.apis[uid].index
+            known = self._ids[uid, None] = _ids(index.filter(pc.equal(index["state"], LIVE))["id"])
+        return known
+
+    def _ids_of(self, uid: str, language: int) -> pa.Array:
+        """Return the IDs of the versions in a language, drafts and those left out for an error included; of an API
+        without translations, those in the main language."""
         api = self.apis[uid]
-        if language is not None and not api.api.multilingual:
+        if not api.api.multilingual:
             language = 0
         known = self._ids.get((uid, language))
         if known is None:
             left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))
-            names = [(api.index, "id"), (left_out, "target")]
-            if language is not None:
-                names = [(table.filter(pc.equal(table["lang"], language)), name) for table, name in names]
-            chunks = [chunk for table, name in names for chunk in table[name].chunks]
-            known = self._ids[uid, language] = pa.concat_arrays([pa.array([], pa.string()), *chunks]).unique()
+            of_language = [table.filter(pc.equal(table["lang"], language)) for table in (api.index, left_out)]
+            known = self._ids[uid, language] = _ids(of_language[0]["id"], of_language[1]["target"])
         return known
+
+
+def _ids(*columns: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays([pa.array([], pa.string()), *(chunk for column in columns for chunk in column.chunks)])

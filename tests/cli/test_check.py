@@ -45,8 +45,8 @@ def test_different_warnings_and_errors_are_never_grouped(cms: Cms, site: Path) -
     for number in range(8):
         name = site / f"content/blog/wrong-{number}.md"
         name.write_text(f"---\ntitle: T\ncreatedAt: 2026-01-01\nrating: many\nkey{number}: 1\n---\n")
-    *lines, total = cms("check").out.splitlines()
-    assert total == "8 errors, 8 warnings"
+    *lines, languages, total = cms("check").out.splitlines()
+    assert (languages, total) == ("de: 1 not translated", "8 errors, 8 warnings")
     assert len(lines) == 16
 
 

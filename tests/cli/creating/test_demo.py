@@ -100,7 +100,7 @@ def test_without_serving_the_demo_stays(cms: Cms, tmp_path: Path, monkeypatch: p
     assert len(
         re.findall(r"(?m)^curl -sg 'http://127\.0\.0\.1:9999/v1/komugi/\S+' -H 'X-API-KEY: pq_", ran.out)
     ) == len(SHOWN)
-    assert cms("check", directory, "--strict").out == "No problems\n"
+    assert cms("check", directory, "--strict").out == "ja: 7 not translated\nNo problems\n"
     assert f"cms views report --store {directory}/.cms\n" in ran.out
     top = cms("views", "top", "--store", directory / ".cms", "--json").json
     assert {row["kind"] for row in top} == {"entry", "path"}

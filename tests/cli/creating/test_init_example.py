@@ -33,7 +33,7 @@ def test_workspace_and_site_are_put_side_by_side(
     assert {"node_modules/", ".env"} <= {*(bakery / "site" / ".gitignore").read_text().splitlines()}
     assert not [*bakery.rglob("README.md")]
     monkeypatch.chdir(bakery / "workspace")
-    assert cms("check").out == "No problems\n"
+    assert cms("check").out == "ja: 7 not translated\nNo problems\n"
     assert "preview_url: http://localhost:" in (bakery / "workspace" / "apis" / "journal.yaml").read_text()
 
 

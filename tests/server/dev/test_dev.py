@@ -352,3 +352,17 @@ def test_a_browser_shows_the_next_build_by_itself(session: Session) -> None:
         assert "Mended again" in page.inner_text("body")
         assert complaints == []
         browser.close()
+
+
+def test_the_log_says_how_far_languages_are_behind(session: Session) -> None:
+    def said() -> list[int]:
+        return [int(count) for count in re.findall(r"^de: ([0-9]+) not translated$", session.text(), re.MULTILINE)]
+
+    [*_, before] = said()
+    session.save("content/blog/three.md", entry("Three"))
+    eventually(lambda: said()[-1] == before + 1)
+    times = len(said())
+    session.save("content/blog/three.md", entry("Three, again"))
+    session.save("content/blog/three.de.md", entry("Drei"))
+    eventually(lambda: said()[-1] == before)
+    assert len(said()) == times + 1

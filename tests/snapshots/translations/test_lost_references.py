@@ -84,6 +84,11 @@ def test_a_translation_with_an_error_of_its_own_is_there(tmp_path: Path) -> None
     assert warned(root, tmp_path / "cache") == []
 
 
+def test_an_entry_that_is_published_in_no_language_cannot_be_lost(tmp_path: Path) -> None:
+    files = {"content/posts/a.de.yaml": post(related=["b"]), "content/posts/b.yaml": post(status="draft")}
+    assert warned(write(tmp_path / "w", files), tmp_path / "cache") == []
+
+
 def random_posts(random: Random) -> dict[str, str]:
     """Posts in random languages, which refer to each other and to people at random, and to who is not there."""
 
