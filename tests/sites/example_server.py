@@ -44,10 +44,10 @@ class ExampleServer:
 
 
 @contextmanager
-def example_server(directory: Path, **settings: object) -> Iterator[ExampleServer]:
+def example_server(directory: Path, example: Path = EXAMPLE, **settings: object) -> Iterator[ExampleServer]:
     """Build the example, issue a key without a limit, and serve it. ``settings`` are those of ``serving``."""
     # Away from the checkout, whose commits would date the entries.
-    source = shutil.copytree(EXAMPLE, directory / "komugi")
+    source = shutil.copytree(example, directory / "komugi")
     store = open_store(directory / "store")
     version = build(source, store, now=now_ms()).version
     place = store.workspace("komugi")

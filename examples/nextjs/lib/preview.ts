@@ -7,6 +7,7 @@ const COOKIE = "preview";
 export interface Preview {
   /** The page that shows it. */
   path: string;
+  lang: "en" | "ja";
   key: string;
 }
 
@@ -39,11 +40,11 @@ export async function end(): Promise<void> {
  * What a page shows: the draft, if this page is the one that a preview link opened and the draft is still there, else what
  * is published.
  */
-export async function shown<T>(path: string, draft: (key: string) => Promise<T>, published: () => Promise<T>): Promise<T> {
+export async function shown<T>(path: string, draft: (preview: Preview) => Promise<T>, published: () => Promise<T>): Promise<T> {
   const under = await preview();
   if (under?.path === path) {
     try {
-      return await draft(under.key);
+      return await draft(under);
     } catch (error) {
       if (!(error instanceof NotFound)) throw error; // it was published meanwhile, or its key was changed
     }

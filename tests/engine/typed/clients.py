@@ -86,17 +86,22 @@ def more_keys(server: ExampleServer) -> Keys:
     place = server.store.workspace("komugi")
     file = AccessFile(place.directory)
     _, limited = issue_key(file, name="limited", now=now_ms(), zone=UTC, scope=None, validity="none", rate_limit=2)
-    version = place.current()
-    access = file.read()
+    # A running server knows of a key within a second, and says so with the first of its two requests.
+    eventually(lambda: server.running.get("/v1/komugi/_schema", headers={"X-API-KEY": limited}).status == 200)
+    return Keys(limited, draft_key(server, "the-night-oven", "en"))
+
+
+def draft_key(server: ExampleServer, entry: str, lang: str) -> str:
+    """The key of an entry's draft in a language."""
+    place = server.store.workspace("komugi")
+    version, access = place.current(), AccessFile(place.directory).read()
     assert version is not None
     assert access is not None
     with closing(DataFiles(server.store.root)) as files:
         found = AllVersions(files, place, place.manifest(version.version), access.draft_secret).drafts()
-    draft = next(one.key for one in found if one.entry == "the-night-oven" and one.lang == "en")
-    assert draft is not None
-    # A running server knows of a key within a second, and says so with the first of its two requests.
-    eventually(lambda: server.running.get("/v1/komugi/_schema", headers={"X-API-KEY": limited}).status == 200)
-    return Keys(limited, draft)
+    key = next(one.key for one in found if one.entry == entry and one.lang == lang)
+    assert key is not None
+    return key
 
 
 def results(printed: str) -> Any:

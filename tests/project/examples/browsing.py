@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -11,8 +14,10 @@ import pytest
 
 from tests.programs.accessibility import violations
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
+from tests.sites.example_server import EXAMPLE
 
 WIDTHS = (390, 1280)
+JAPANESE_DRAFT = "夜の窯、ふたたび"
 _PICTURES = """async () => {
     for (const one of document.images) one.loading = "eager";  // what is further down, too
     await Promise.all([...document.images].map((one) => one.decode().catch(() => {})));
@@ -25,6 +30,15 @@ _LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.hre
 _IN_SIZES = "() => document.querySelectorAll('main img[srcset*=\"w=\"]').length >= 5"
 """The breads are there, which some pages ask for in the browser, and their pictures come in sizes."""
 _TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def with_a_japanese_draft(directory: Path) -> Path:
+    """The example with unpublished changes of one more language version, titled ``JAPANESE_DRAFT``."""
+    example = shutil.copytree(EXAMPLE, directory / "example")
+    text = (example / "content" / "journal" / "the-night-oven.ja.md").read_text(encoding="utf-8")
+    draft = re.sub("title: .*", f"title: {JAPANESE_DRAFT}", text, count=1)
+    (example / "content" / "journal" / "the-night-oven.ja.draft.md").write_text(draft, encoding="utf-8")
+    return example
 
 
 @contextmanager
@@ -53,6 +67,15 @@ def window(browser: Any, **settings: Any) -> Iterator[tuple[Any, list[str]]]:
         yield page, complaints
     finally:
         context.close()
+
+
+def a_preview_is_in_its_language(browser: Any, address: str, key: str) -> None:
+    """``key`` is that of the Japanese draft."""
+    with window(browser) as (page, complaints):
+        page.goto(f"{address}/preview?id=the-night-oven&lang=ja&draftKey={key}")
+        page.get_by_role("heading", name=JAPANESE_DRAFT).wait_for()
+        assert page.locator("[lang=ja] h1").count() == 1
+        assert complaints == []
 
 
 def all_pages(page: Any, address: str) -> list[str]:

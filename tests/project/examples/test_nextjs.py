@@ -17,7 +17,13 @@ from engine.webhooks.signatures import new_secret, standard_headers
 from snapshots.build.build import build as build_snapshot
 from snapshots.times import format_datetime, now_ms
 from tests.engine.typed import clients
-from tests.project.examples.browsing import check_every_page, chromium, window
+from tests.project.examples.browsing import (
+    a_preview_is_in_its_language,
+    check_every_page,
+    chromium,
+    window,
+    with_a_japanese_draft,
+)
 from tests.project.examples.projects import build, once_up, program, project
 from tests.server.dev.session import running
 from tests.servers.ports import free_port
@@ -44,7 +50,7 @@ def test_it_is_built_shown_previewed_and_kept_as_long_as_it_is_right(tmp_path: P
     """The example is built once, for all that it does."""
     secret = new_secret()
     with (
-        example_server(tmp_path) as server,
+        example_server(tmp_path, with_a_japanese_draft(tmp_path)) as server,
         project("nextjs", server.url, server.key) as (folder, given),
         chromium() as browser,
     ):
@@ -52,7 +58,8 @@ def test_it_is_built_shown_previewed_and_kept_as_long_as_it_is_right(tmp_path: P
         assert "/journal/the-night-oven" in build(folder, environment)
         with nextjs("start", folder, environment) as address, httpx.Client(base_url=address, timeout=60) as http:
             check_every_page(browser, address, least=1 + 5 + 3)
-            a_preview_is_one_page_with_a_way_out(browser, address, clients.more_keys(server).draft)
+            a_preview_is_one_page_with_a_way_out(browser, address, clients.draft_key(server, "the-night-oven", "en"))
+            a_preview_is_in_its_language(browser, address, clients.draft_key(server, "the-night-oven", "ja"))
             what_is_not_there_is_not_found(http)
             what_was_kept_is_dropped_when_a_webhook_says_so(http, secret)
             a_schedule_is_shown_at_its_instant_and_nothing_asked_for_in_between(http, server, tmp_path)

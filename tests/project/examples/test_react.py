@@ -26,6 +26,10 @@ def test_it_is_shown_built_and_edited(tmp_path: Path) -> None:
     milk_roll = workspace / "content" / "breads" / "milk-roll.md"
     draft = milk_roll.read_text(encoding="utf-8").replace("name: Milk roll", "name: Milk roll, softer")
     milk_roll.with_name("milk-roll.draft.md").write_text(draft, encoding="utf-8")
+    japanese = milk_roll.with_name("milk-roll.ja.md").read_text(encoding="utf-8")
+    milk_roll.with_name("milk-roll.ja.draft.md").write_text(
+        re.sub("name: .*", "name: 新しいパン", japanese), encoding="utf-8"
+    )
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     with (
@@ -60,13 +64,16 @@ def asks_and_asks_again(page: Any) -> None:
 
 def a_preview_has_a_way_out(page: Any, address: str, workspace: Path) -> None:
     listed = process("draft", "list", "--json", cwd=workspace).json
-    [key] = [one["draftKey"] for one in listed if one["id"] == "milk-roll"]
-    page.goto(f"{address}/?bread=milk-roll&draftKey={key}")
+    keys = {one["lang"]: one["draftKey"] for one in listed if one["id"] == "milk-roll"}
+    page.goto(f"{address}/?bread=milk-roll&lang=en&draftKey={keys['en']}")
     page.get_by_role("heading", name="Milk roll, softer").wait_for()
     assert "not published" in page.locator(".preview").inner_text()
     page.get_by_role("link", name="Leave the preview").click()
     page.get_by_role("heading", name="Milk roll", exact=True).wait_for()
     assert page.locator(".preview").count() == 0
+    page.goto(f"{address}/?bread=milk-roll&lang=ja&draftKey={keys['ja']}")
+    page.get_by_role("heading", name="新しいパン").wait_for()
+    assert page.locator("article[lang=ja]").count() == 1
 
 
 def an_edit_shows(page: Any, address: str, milk_roll: Path) -> None:

@@ -18,7 +18,13 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.times import now_ms
 from tests.engine.typed import clients
 from tests.programs import node_packages
-from tests.project.examples.browsing import check_every_page, chromium, window
+from tests.project.examples.browsing import (
+    a_preview_is_in_its_language,
+    check_every_page,
+    chromium,
+    window,
+    with_a_japanese_draft,
+)
 from tests.project.examples.projects import EXAMPLES, build, built_site, developed_site, program, project
 from tests.server.dev.session import running
 from tests.servers.ports import free_port
@@ -36,7 +42,7 @@ pytestmark = pytest.mark.slow
 def test_a_site_is_built_shown_previewed_and_follows_what_is_published(name: str, tmp_path: Path) -> None:
     """All of it is real: the browser, the servers, and the webhook that one sends to the other."""
     with (
-        example_server(tmp_path, CMS_WEBHOOK_ALLOW_LOOPBACK="1") as server,
+        example_server(tmp_path, with_a_japanese_draft(tmp_path), CMS_WEBHOOK_ALLOW_LOOPBACK="1") as server,
         project(name, server.url, server.key) as (folder, environment),
         chromium() as browser,
     ):
@@ -46,7 +52,8 @@ def test_a_site_is_built_shown_previewed_and_follows_what_is_published(name: str
         with following(name, server, folder, environment) as address:
             check_every_page(browser, address, least=1 + 5 + 3)
             nothing_is_where_no_entry_is(browser, address)
-            a_preview_is_one_page_with_a_way_out(browser, address, clients.more_keys(server).draft)
+            a_preview_is_one_page_with_a_way_out(browser, address, clients.draft_key(server, "the-night-oven", "en"))
+            a_preview_is_in_its_language(browser, address, clients.draft_key(server, "the-night-oven", "ja"))
             what_is_published_shows(browser, address, server, tmp_path / "komugi")
 
 

@@ -33,7 +33,7 @@ async function entryOf({ params }: Props) {
   const { id } = await params;
   return shown(
     `/journal/${id}`,
-    (key) => bakery.entryDraft("journal", id, key),
+    ({ key, lang }) => bakery.entryDraft("journal", id, key, { lang, include: "_langs" }),
     () => published(id),
   );
 }
@@ -48,7 +48,7 @@ export default async function Entry(props: Props) {
   if (!entry) notFound();
   const author = typeof entry.author === "object" ? entry.author?.name : entry.author;
   return (
-    <article>
+    <article lang={entry._langs?.current}>
       <h1>{entry.title}</h1>
       <p className="facts">
         {author ? `By ${author}, ` : ""}
