@@ -23,6 +23,7 @@ COMMANDS = {
     "serve": ("cli.serving.serve", "Serve the workspaces of a store over HTTP."),
     "dev": ("cli.serving.dev", "Build on every save, and serve to this machine only."),
     "query": ("cli.query.command", "Answer a request on this machine, without a server."),
+    "why": ("cli.query.why", "Say why an entry is on the site, or why it is not."),
     "store": ("cli.store", "Check what a store permits, and what it costs."),
     "key": ("cli.keys.command", "Issue, list, change, disable and delete API keys."),
     "webhook": ("cli.webhooks.command", "Tell other programs what has changed."),
@@ -39,7 +40,7 @@ COMMANDS = {
 
 GROUPS = {
     "To begin with": ("demo", "init", "import"),
-    "For content teams": ("check", "dev", "draft", "review", "snapshot", "editor-config"),
+    "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "editor-config"),
     "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
     "For analysts": ("views",),
     "For operators": ("serve", "key", "console", "store"),

@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, cast
-from urllib.parse import unquote
 
 import typer
 
 from cli import completion
-from cli.location import choose_workspace, usable_cache
+from cli.location import choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
-from cli.output.progress import progress
-from cli.query.local_answers import access_list, answer_request, instant_of_key, scope_of_key, view_counts
-from snapshots.times import now_ms, parse_datetime
+from cli.query.explained import DRAFT_KEY, not_answered
+from cli.query.opened import AsKey, At, OpenedRequest, Target, opened_request, without_address
+from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
     from engine.read.query.stages import TimedStages
     from engine.read.reader.reader import Reader
     from engine.read.reader.search_indexes import Array
     from engine.read.reader.statement import Statement
-    from snapshots.model import Workspace
 
 app = new_app()
 
-# An endpoint holds neither a dot nor a colon.
-_SERVER = re.compile(r"https?://[^/?#]*|[^/?#]*[.:][^/?#]*(?=/)", re.IGNORECASE)
-
-Target = Annotated[
-    str,
-    typer.Argument(
-        help="What follows the workspace in a URL: `blog?limit=3`, `blog/hello`, `_schema`, `_views/blog?ids=hello`; "
-        "or the whole URL.",
-        autocompletion=completion.targets,
-    ),
-]
-AsKey = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        metavar="K",
-        show_default=False,
-        help="Answer as this key is answered: its prefix, its name, or the whole key. It must be valid now, and reads "
-        "nothing of the future, and of the past only the last hour.",
-        autocompletion=completion.keys,
-    ),
-]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at", metavar="TIME", show_default=False, help="Answer as of another instant, such as 2026-12-24T18:00:00Z."
-    ),
-]
 Version = Annotated[
     str | None,
     typer.Option(
@@ -94,39 +63,28 @@ def query(
     import msgspec
 
     from engine.read.query.answers.answer_cache import JSON
+    from engine.read.query.answers.bind import NotFound
     from engine.read.query.parameters import ignored_parameters
     from engine.read.query.stages import TimedStages
-    from engine.read.reader.reader import open_reader
 
-    target, workspace_id = _without_address(target, workspace_id)
+    target, workspace_id = without_address(target, workspace_id, "query")
     chosen = choose_workspace(store, workspace_id)
     if version is not None and "@" in version:
         if at is not None:
             raise typer.BadParameter("Two instants: write one in --version, or one in --at.")
         version, _, at = version.partition("@")
     version = chosen.current_version() if version is None else chosen.workspace_store.find(version)
-    manifest = chosen.workspace_store.manifest(version)
-    asked_at = now_ms()
-    now = asked_at if at is None else _instant(at, manifest.workspace)
-    access = access_list(chosen)
-    scope = scope_of_key(access, key, manifest.workspace, asked_at)
-    if key is not None:
-        now = instant_of_key(chosen, version, now, asked_at)
-    counts = view_counts(chosen, target)
-    with usable_cache(chosen.store) as cache:
-        with progress() as tell:
-            tell("opening the version", 0, 0)
-            reader = open_reader(chosen.workspace_store.bring(version), manifest, cache)
+    with opened_request(chosen, target, key, at, version) as opened:
+        reader = opened.reader
+        watched, first, again = _Watched(reader), TimedStages(), TimedStages()
         try:
-            watched, first = _Watched(reader), TimedStages()
-            answering = (chosen, scope, now, access.draft_secret, counts)
-            answer = answer_request(cast("Reader", watched), target, *answering, first, strict=strict)
-            statements = [_explained(reader, one) for one in watched.statements] if explain else []
-            again = TimedStages()
-            if explain:  # timed again: the first time also loads the data that a server holds already
-                answer_request(reader, target, *answering, again, strict=strict)
-        finally:
-            reader.close()
+            answer = opened.answer(cast("Reader", watched), first, strict=strict)
+        except NotFound as error:
+            _tell_why(opened, error)
+            raise
+        statements = [_explained(reader, one) for one in watched.statements] if explain else []
+        if explain:  # timed again: the first time also loads the data that a server holds already
+            opened.answer(reader, again, strict=strict)
     ignored = ignored_parameters(target.partition("?")[2].encode())
     if ignored:
         lines.warning(f"Without effect, as no endpoint has such parameters: {', '.join(ignored)}.")
@@ -149,28 +107,17 @@ def query(
         documents.write_source(answer.body.decode())
 
 
-def _without_address(target: str, workspace_id: str | None) -> tuple[str, str | None]:
-    """Return the part of a request behind the workspace, and the workspace's ID.
+def _tell_why(opened: OpenedRequest, error: ParquetryError) -> None:
+    """Say on standard error what the store knows of an entry that is not there for this request."""
+    from engine.read.query.answers.bind import target_of
 
-    ``target`` is a URL of a server, the path of one, or the part behind the workspace already; then the ID is
-    ``workspace_id``. Raises ``BadParameter`` for any other URL, and for one of another workspace than ``workspace_id``.
-    """
-    address = _SERVER.match(target)
-    if address is None and not target.startswith("/v1/"):
-        return target, workspace_id
-    path = (target[address.end() :] if address else target).partition("#")[0]
-    version, _, rest = path.removeprefix("/").partition("/")
-    workspace, slash, asked = rest.partition("/")
-    workspace = unquote(workspace)
-    if version != "v1" or not slash or not asked:
-        raise typer.BadParameter(
-            f"{target} is not a request for content. Such requests are …/v1/WORKSPACE/ENDPOINT. Write `cms query "
-            "ENDPOINT`, "
-            "with an entry ID or parameters behind it."
-        )
-    if workspace_id not in {None, workspace}:
-        raise typer.BadParameter(f'{target} is about workspace "{workspace}", and -w names "{workspace_id}".')
-    return asked, workspace
+    found = not_answered(opened, target_of(opened.target), error, files=False)
+    if found.reason in (DRAFT_KEY, "unknown_api"):  # the error says it all
+        return
+    for sentence in found.sentences:
+        lines.message(sentence)
+    if not opened.has_key:
+        lines.message(f"So says snapshot version {opened.manifest.version} in {opened.chosen.store.location}.")
 
 
 def _parts(stages: TimedStages) -> list[dict[str, Any]]:
@@ -233,12 +180,3 @@ def _explained(reader: Reader, statement: Statement) -> dict[str, Any]:
         "parameters": dict(statement.parameters),
         "plan": reader.explain(statement, reader.deadline()),
     }
-
-
-def _instant(text: str, workspace: Workspace) -> int:
-    from zoneinfo import ZoneInfo
-
-    try:
-        return parse_datetime(text, ZoneInfo(workspace.timezone))
-    except ValueError as error:
-        raise typer.BadParameter(f"--at: {error}.") from None

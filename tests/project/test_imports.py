@@ -160,7 +160,7 @@ def test_circles_are_recognised() -> None:
 
 
 def test_lists_with_drafts_are_imported_by_nothing_that_answers_clients() -> None:
-    owners = ("cli.keys.drafts", "cli.mcp.owner", "cli.query.", "cli.why.", "engine.why.")
+    owners = ("cli.keys.drafts", "cli.mcp.owner", "cli.query.", "engine.why.")
     rooms = (*owners, "engine.read.all_versions.", "server.console.", "server.dev.", "server.pages.")
     importers = {
         ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)

@@ -1,0 +1,108 @@
+"""Find an entry in the current version of a workspace, and in those that were built after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from engine.timeline.published_rows import opened_published
+from engine.timeline.states import State, state_at
+from engine.why.facts import Known, Stored
+from snapshots.columns import DIGEST_COLUMN, FileKind
+from snapshots.model import ALWAYS, NEVER, Api, ApiKind
+from snapshots.problems import ParquetryError
+from snapshots.store.durable import StoreError
+from snapshots.store.manifest import DIGESTS_SINCE, DataFile, Manifest
+from snapshots.store.store import WorkspaceStore
+
+NEWER = 10
+"""Versions built after the current one that are looked at, the newest ones."""
+
+
+def stored_entry(
+    workspace_store: WorkspaceStore, manifest: Manifest, endpoint: str, entry: str | None, now: int
+) -> Stored:
+    """Return what the store knows of an entry at ``now`` (UTC milliseconds). ``manifest`` is that of the current
+    version; without ``entry``, it is the item of an object API. Raises ``StoreError``."""
+    known = tuple(_known(workspace_store, manifest, endpoint, entry, now))
+    newer = []
+    for version in [one for one in workspace_store.versions() if one > manifest.version][:NEWER]:
+        try:
+            later = workspace_store.manifest(version)
+            newer.append((version, tuple(_known(workspace_store, later, endpoint, entry, now))))
+        except ParquetryError:  # another version than the one that is asked about
+            continue
+    facts = (manifest.version, manifest.created_at, known)
+    if known:
+        return Stored(*facts, (), (), tuple(newer))
+    ids = {
+        api.endpoint: {one for file in _files(manifest, api) for one in _column(workspace_store, manifest, file, "id")}
+        for api in manifest.workspace.apis
+        if api.kind is ApiKind.LIST
+    }
+    mine = ids.pop(endpoint, set())
+    elsewhere = tuple(other for other, found in ids.items() if entry in found)
+    return Stored(*facts, tuple(sorted(mine)), elsewhere, tuple(newer))
+
+
+def live_ids(workspace_store: WorkspaceStore, manifest: Manifest, api: Api, lang: str, now: int) -> list[str]:
+    """Return the IDs of the entries of an API that are live in a language at ``now`` (UTC milliseconds), sorted."""
+    file = manifest.file(api, lang)
+    if file is None:
+        return []
+    with opened_published(workspace_store.bring_file(manifest.version, file)) as published:
+        found: list[str] = sorted(published.ids(np.flatnonzero(published.windows().are_live(now))).to_pylist())
+    return found
+
+
+def _known(
+    workspace_store: WorkspaceStore, manifest: Manifest, endpoint: str, entry: str | None, now: int
+) -> Iterator[Known]:
+    api = manifest.workspace.api(endpoint)
+    if api is None:
+        return
+    for file in _files(manifest, api):
+        is_draft = file.kind is FileKind.DRAFTS
+        has_digests = not is_draft and manifest.format >= DIGESTS_SINCE
+        names = ["live_from", "live_until", *([DIGEST_COLUMN] if has_digests else [])]
+        for begin, end, *digest in zip(*_columns(workspace_store, manifest, file, names, entry), strict=True):
+            yield Known(
+                file.lang,
+                State.DRAFT if is_draft else state_at(begin, end, now),
+                None if begin == ALWAYS else begin,
+                None if end == NEVER else end,
+                digest[0] if digest else None,
+            )
+
+
+def _files(manifest: Manifest, api: Api) -> list[DataFile]:
+    kinds = (FileKind.PUBLISHED, FileKind.DRAFTS)
+    found = (manifest.file(api, lang, kind) for lang in manifest.workspace.languages_of(api) for kind in kinds)
+    return [file for file in found if file is not None]
+
+
+def _column(workspace_store: WorkspaceStore, manifest: Manifest, file: DataFile, name: str) -> list[str]:
+    [values] = _columns(workspace_store, manifest, file, [name], None)
+    return values
+
+
+def _columns(
+    workspace_store: WorkspaceStore, manifest: Manifest, file: DataFile, names: list[str], entry: str | None
+) -> list[list[Any]]:
+    """Return columns of a file, instants as UTC milliseconds: of one entry's row, or with ``None`` of all rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = workspace_store.bring_file(manifest.version, file)
+    only = None if entry is None else [("id", "=", entry)]
+    try:
+        # As one file: otherwise the name of its folder would be a column too.
+        table = pq.read_table(path, columns=names, filters=only, partitioning=None, use_threads=False)
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+    columns = [table[name] for name in names]
+    return [
+        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist() for column in columns
+    ]
