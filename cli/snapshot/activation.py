@@ -29,7 +29,10 @@ def activate(
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
-    """Make another snapshot version current."""
+    """Make another snapshot version current.
+
+    Going back to an earlier one holds the content that was current until then, as `cms snapshot rollback` does.
+    """
     from engine.administration.administrator import operator
     from engine.administration.versions import activate as make_current
     from snapshots.store.objects import ANY
@@ -49,6 +52,8 @@ def activate(
         return
     _warn_of_breaking(chosen, before, after)
     _report_current(chosen, after, f"Snapshot version {after.version} is now current{_instead_of(before)}.", json=json)
+    if before is not None and before.is_return(before.version, after.version):
+        _tell_of_hold(before)
     run_on_publish(on_publish, chosen.workspace_store, after, before.version if before else None)
 
 
@@ -58,7 +63,11 @@ def rollback(
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
-    """Go back to the snapshot version that was current before."""
+    """Go back to the snapshot version that was current before.
+
+    The content that was current until then is held: no build makes it current again, unless `cms snapshot build
+    --again` asks for that, or `cms snapshot activate`.
+    """
     from engine.administration.administrator import operator
     from engine.administration.versions import roll_back
 
@@ -69,7 +78,16 @@ def rollback(
     _report_current(
         chosen, after, f"Snapshot version {after.version} is current again{_instead_of(before)}.", json=json
     )
+    _tell_of_hold(before)
     run_on_publish(on_publish, chosen.workspace_store, after, before.version if before else None)
+
+
+def _tell_of_hold(before: Current | None) -> None:
+    if before is not None:
+        lines.message(
+            f"The content of {before.version} is held: no build makes it current again, but `cms snapshot build "
+            f"--again` or `cms snapshot activate {before.version}`."
+        )
 
 
 def _warn_of_breaking(chosen: ChosenWorkspace, before: Current | None, after: Current) -> None:

@@ -15,12 +15,14 @@ from cli.options import AssetsHost, Json, StoreLocation, Strict, WorkspaceDirect
 from cli.output import documents, lines, wording
 from cli.output.problems import print_problems, problem_documents
 from cli.output.progress import progress
+from cli.snapshot.held import held_document
 from cli.snapshot.on_publish import OnPublish, run_on_publish
 from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
     from snapshots.build.build import BreakingChanges, BuildResult, Progress
+    from snapshots.store.holds.holds import Hold
     from snapshots.store.store import WorkspaceStore
 
 
@@ -39,6 +41,9 @@ def build(
         bool,
         typer.Option("--without-history", help="Publish other dates where git no longer has those of before."),
     ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Make it current even if its content was rolled back from.")
+    ] = False,
     on_publish: OnPublish = None,
     public_url: AssetsHost = None,
     with_cache: Annotated[
@@ -55,6 +60,8 @@ def build(
     If the content has errors, nothing is built, and neither if git, which gave the current snapshot version its dates,
     does not tell them any more. If the new snapshot version would break clients of the current one, it
     is built but not made current. The exit status is 1 in all of these cases.
+
+    Content that was rolled back from is built, but not made current, unless `--again` asks for that.
     """
     from engine.administration.versions import recorded_build
     from snapshots.build.build import BreakingChanges
@@ -79,6 +86,7 @@ def build(
                 strict=strict,
                 lenient=lenient,
                 without_history=without_history,
+                again=again,
                 public_url=host,
                 prepare=partial(_make_cache, target.cache, tell) if wants_cache else None,
                 record=recorded_build(now),
@@ -100,6 +108,8 @@ def build(
         if result.problems.warnings:
             print_problems(result.problems, stderr=True)
         lines.answer(_build_sentence(result))
+    if result.held is not None:
+        lines.warning(_held_sentence(result.version, result.held))
     current = target.workspace(result.workspace).current() if result.activated else None
     if current is not None:
         before = current.previous[0] if current.previous else None
@@ -146,6 +156,7 @@ def build_document(result: BuildResult) -> dict[str, object]:
         "entries": result.entries,
         "seconds": round(result.seconds, 3),
         "problems": problem_documents(result.problems),
+        "held": None if result.held is None else held_document(result.held),
     }
 
 
@@ -179,8 +190,17 @@ def _report_breaking(refusal: BreakingChanges, *, json: bool) -> None:
     lines.failure(str(refusal))
 
 
+def _held_sentence(version: str, held: Hold) -> str:
+    return (
+        f"{version} was not made current: its content was rolled back from on {wording.instant(held.at)} by {held.by}, "
+        f"so it is held. `cms snapshot build --again` or `cms snapshot activate {version}` makes it current."
+    )
+
+
 def _build_sentence(result: BuildResult) -> str:
     facts = f"{wording.plural(result.entries, 'language version')}, {result.seconds:.2f} s"
+    if result.held is not None:
+        return f"{'Built' if result.changed else 'There is already'} {result.version}, not made current: {facts}."
     if not result.changed:
         if result.activated:
             return f"{result.version} has this content already and is now current: {facts}."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cli.location import choose_workspace
 from cli.options import Json, MissingIn, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
+from cli.snapshot.held import held_document
 from cli.snapshot.languages import Languages, show_languages
 from cli.snapshot.versions import Version, current_if_known, named_version
 from snapshots.times import format_datetime, now_ms
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
     """List the snapshot versions, newest first.
 
-    An asterisk marks the current one.
+    An asterisk marks the current one. Those that are held were rolled back from: no build makes their content current
+    again.
     """
     from engine.administration.version_list import listed_versions
 
@@ -27,6 +29,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
     current = current_if_known(chosen)
     listed: list[dict[str, object]] = []
     rows: list[tuple[str, ...]] = []
+    held: list[str] = []
     for one in listed_versions(chosen.workspace_store, chosen.workspace_store.versions()):
         mark = "*" if current is not None and one.version == current.version else ""
         document: dict[str, object] = {"version": one.version, "current": bool(mark)}
@@ -46,11 +49,16 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
                 "bytes": one.bytes,
                 "quick": not manifest.full,
                 "problem": None,
+                "held": None if one.held is None else held_document(one.held),
             }
         )
+        if one.held is not None:
+            held.append(f"{one.version} is held since {wording.instant(one.held.at)}, when {one.held.by} went back.")
         built, by = wording.moment(manifest.created_at), manifest.created_by
         if not manifest.full:
             by += ", quick"
+        if one.held is not None:
+            by += ", held"
         rows.append((mark, one.version, built, f"{manifest.entries:,}", wording.size(one.bytes), by))
     if json:
         documents.write_json(listed)
@@ -61,6 +69,10 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         lines.message(
             f'Workspace "{chosen.workspace_store.id}" has no snapshot versions yet. `cms snapshot build` makes one.'
         )
+    if held and not json:
+        for sentence in held:
+            lines.message(sentence)
+        lines.message("No build makes this content current, but `cms snapshot activate VERSION` or `build --again`.")
 
 
 def show(

@@ -13,10 +13,11 @@ from snapshots.store.store import WorkspaceStore
 
 
 def activate(by: Administrator, version: str, *, expected: str | Literal[Expected.ANY] | None) -> Current:
-    """Make a version current, as ``WorkspaceStore.activate`` does and with its errors."""
+    """Make a version current, as ``WorkspaceStore.activate`` does and with its errors. Going back to an earlier one
+    holds the content that is current now, as ``roll_back`` does."""
     instead = f", instead of {expected}" if isinstance(expected, str) else ""
     with by.recorded("version_activated", f"Made {version} the current snapshot version{instead}."):
-        return by.workspace_store.activate(version, expected=expected, by=by.author.who, now=by.now)
+        return by.workspace_store.activate(version, expected=expected, by=by.author.who, now=by.now, holds_returns=True)
 
 
 def roll_back(by: Administrator, *, expected: str | None = None) -> Current:

@@ -157,6 +157,7 @@ class Builds:
                 allow_breaking=True,
                 lenient=self._lenient,
                 without_history=True,
+                again=True,
                 public_url=self.public_url,
                 settings=LIGHT,
                 progress=tell,

@@ -29,8 +29,10 @@ from snapshots.history.git_refusal import NO_HISTORY
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
+from snapshots.store.holds.holds import Hold
 from snapshots.store.manifest import FORMAT, Manifest
 from snapshots.store.store import Store, WorkspaceStore
+from snapshots.times import format_datetime
 from snapshots.translations.model import Translations, lagging_translations
 from snapshots.version import PROGRAM, compilers
 from snapshots.whoami import whoami
@@ -69,6 +71,8 @@ class BuildResult(msgspec.Struct, frozen=True):
     """The files that texts name, relative to the workspace."""
     translations: tuple[Translations, ...] = ()
     """The state of the translations, by API and language."""
+    held: Hold | None = None
+    """The reason why the version was not made current: its content was rolled back from."""
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -117,6 +121,7 @@ def build(
     strict: bool = False,
     lenient: bool = False,
     without_history: bool = False,
+    again: bool = False,
     public_url: str | None = None,
     settings: WriteSettings = FULL,
     prepare: Prepare | None = None,
@@ -133,7 +138,8 @@ def build(
     version would break: the new one is in the store then, but not current.
 
     Where the current version has dates from git that this build does not get, the workspace has such an error, unless
-    it is built ``without_history``.
+    it is built ``without_history``. Content that was rolled back from is not made current, unless it is built
+    ``again``.
 
     ``public_url`` is the server's address, such as ``https://content.example``: with it, the addresses of assets have a
     host. With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
@@ -167,7 +173,7 @@ def build(
         from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
 
         choices = _Choices(
-            *(now, activate, allow_breaking, strict, lenient, without_history, started, settings, prepare),
+            *(now, activate, allow_breaking, strict, lenient, without_history, again, started, settings, prepare),
             *(record or _unrecorded, versions),
         )
         with steps.workers(inputs, cache) as workers:
@@ -254,6 +260,7 @@ class _Choices(msgspec.Struct, frozen=True):
     strict: bool
     lenient: bool
     without_history: bool
+    again: bool
     started: float
     settings: WriteSettings
     prepare: Prepare | None
@@ -306,6 +313,7 @@ def _build(
                     created_by=whoami(),
                     builder=PROGRAM,
                     commit=inputs.head,
+                    sources=plan.sources,
                     history=plan.history.use,
                     quick=msgspec.UNSET if choices.settings == FULL else True,
                     assets=tuple(sorted(kept)) or msgspec.UNSET,
@@ -316,6 +324,8 @@ def _build(
         else:
             target.restore_assets(version)
     replaces = choices.activate and version != before
+    hold = target.hold_on(content, plan.sources) if replaces and not choices.again else None
+    replaces = replaces and hold is None
     breaking = steps.breaking(inputs, target, before) if replaces and not choices.allow_breaking else []
     activated = replaces and not breaking
     if choices.prepare is not None and (changed or activated):
@@ -331,12 +341,15 @@ def _build(
             at = choices.now + int((time.monotonic() - choices.started) * 1000)
             target.activate(version, expected=before, by=whoami(), now=at)
     elif changed:
-        with choices.record(target, "version_built", f"Built {version}, without making it current."):
+        why = "" if hold is None else f": {hold.by} rolled back from its content on {format_datetime(hold.at)}"
+        with choices.record(target, "version_built", f"Built {version}, without making it current{why}."):
             pass
     _remember(inputs, cache, content, problems, plan)
     entries = sum(file.rows for file in planned)
     seconds = time.monotonic() - choices.started
-    result = BuildResult(target.id, version, changed, activated, entries, seconds, judged, named, plan.translations)
+    result = BuildResult(
+        *(target.id, version, changed, activated, entries, seconds, judged, named, plan.translations), hold
+    )
     if breaking and before is not None:
         raise BreakingChanges(result, before, breaking)
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import msgspec
@@ -176,6 +177,19 @@ def report(states: FileStates, api: Api, problems: Problems, worded: Callable[[A
         problems.add_uncounted((severity, kind, count * times) for severity, kind, count in summary.counts)
     for (kind, what), (count, path, line, item) in repeated.items():
         problems.warning(path, line, kind, worded(api, kind, what, count), item=item)
+
+
+def sources_digest(definitions: str, files: Mapping[str, FileStates], assets: Mapping[str, str]) -> str:
+    """Return a digest of all that people wrote: the definitions' digest, the content files of each API by ``uid``, and
+    the names of assets by path. Equal files give the same one, whatever program and however dated."""
+    seen = blake2b(definitions.encode(), digest_size=16)
+    for uid, states in sorted(files.items()):
+        width = len(states.digests) // max(1, len(states.paths))
+        for number in sorted(range(len(states.paths)), key=states.paths.__getitem__):
+            seen.update(f"{uid}\0{states.paths[number]}\0".encode())
+            seen.update(states.digests[number * width : (number + 1) * width])
+    seen.update(repr(sorted(assets.items())).encode())
+    return seen.hexdigest()
 
 
 def assets_of(states: FileStates) -> Iterator[AssetUse]:

@@ -35,6 +35,8 @@ class Inputs(msgspec.Struct, frozen=True):
     """The time at which the files were listed, in ns."""
     signature: str
     """Equal for equal inputs, judged by sizes, times and inodes."""
+    written: str
+    """A digest over the bytes of every definition file."""
     settled: bool
     """False while some file is so fresh that it may change again without a trace in ``signature``."""
 
@@ -50,7 +52,8 @@ def find_inputs(
     listing go to ``problems``.
     """
     started = time.time_ns()
-    definition_files = f"{program}\0{_definition_files(root)}"
+    written = _definition_files(root)
+    definition_files = f"{program}\0{written}"
     definitions = _definitions(root, cache, definition_files, problems)
     if definitions is None:
         return None
@@ -64,7 +67,7 @@ def find_inputs(
     seen.update(listing.digest())
     settled = listing.newest() < started - RACY_NS
     commit = None if head is None else head.commit
-    return Inputs(root, definitions, listing, commit, started, seen.hexdigest(), settled)
+    return Inputs(root, definitions, listing, commit, started, seen.hexdigest(), written, settled)
 
 
 def commit_dates(

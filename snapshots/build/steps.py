@@ -16,7 +16,7 @@ from snapshots.build.cache import BuildCache
 from snapshots.build.checks import CheckedApi, check, check_references
 from snapshots.build.data_files import CacheUnreadable, write_files
 from snapshots.build.file_plans import PlannedFile, planned_files
-from snapshots.build.file_states import assets_of
+from snapshots.build.file_states import assets_of, sources_digest
 from snapshots.build.incremental import CacheDamaged, compile_workspace
 from snapshots.build.inputs import Inputs, commit_dates
 from snapshots.build.settings import WriteSettings
@@ -48,6 +48,8 @@ class Plan(msgspec.Struct, frozen=True):
     """The files that texts name, by path."""
     history: History
     translations: tuple[Translations, ...]
+    sources: str
+    """``Manifest.sources``."""
 
 
 def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
@@ -102,7 +104,9 @@ def plan(
         translations = _translations(inputs, git, checked, published, problems)
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
-    return Plan(checked, planned, [assets[path] for path in sorted(assets)], history, translations)
+    written = {uid: api.files for uid, api in state.apis.items()}
+    sources = sources_digest(inputs.written, written, {path: asset.name for path, asset in assets.items()})
+    return Plan(checked, planned, [assets[path] for path in sorted(assets)], history, translations, sources)
 
 
 def missing_entries(workspace: Workspace, plan: Plan, lang: str) -> tuple[str, ...]:

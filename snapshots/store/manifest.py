@@ -85,6 +85,9 @@ class Manifest(msgspec.Struct, frozen=True):
     """True in versions that ``cms dev`` made, absent in all others. Such a version answers as a full one of the same
     ``content`` does, but has no search indexes, and its data files are compressed less."""
 
+    sources: str | msgspec.UnsetType = msgspec.UNSET
+    """A digest over the definitions' and content files' names and bytes, and the assets that they name: equal for equal
+    files, whatever program reads them. Absent in versions of programs that did not record it."""
     history: HistoryUse | msgspec.UnsetType = msgspec.UNSET
     """Absent in versions of programs that did not record it."""
     assets: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -122,6 +125,11 @@ class Manifest(msgspec.Struct, frozen=True):
         if not isinstance(self.assets_url, str) or not self.assets_url.endswith(end):
             return None
         return self.assets_url.removesuffix(end) or None
+
+    @property
+    def known_sources(self) -> str:
+        """``sources``; empty where that is not recorded."""
+        return "" if self.sources is msgspec.UNSET else self.sources
 
     @property
     def full(self) -> bool:

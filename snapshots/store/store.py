@@ -4,6 +4,7 @@
     <root>/<workspace id>/snapshots/<version>/…      immutable; a directory without manifest.json is no version
     <root>/<workspace id>/assets/…                   files that content names, shared by the versions
     <root>/<workspace id>/asset_use.json             who is about to name or to delete some of them
+    <root>/<workspace id>/held.json                  content that was rolled back from
     <root>/.cache/                                   files that can be made again
 
 A store is a directory or is in a bucket, in the same layout. What is in a bucket is worked on in a directory of this
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -40,10 +41,19 @@ from snapshots.store.carrying import (
     version_folder,
 )
 from snapshots.store.changes import announce
-from snapshots.store.current import CURRENT, VERSION, Current, conflict, current_document, kept_version
+from snapshots.store.current import (
+    CURRENT,
+    VERSION,
+    ActivationConflict,
+    Current,
+    conflict,
+    current_document,
+    kept_version,
+)
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument, Document
 from snapshots.store.durable import StoreError, writing
+from snapshots.store.holds.holds import Hold, Holds, hold_on
 from snapshots.store.locations import open_objects, working_directory
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
@@ -293,7 +303,23 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         ``publish``, and ``MissingObject`` where this machine does not have one either."""
         carry_assets(self.local, self.objects, self.manifest(version))
 
-    def activate(self, version: str, *, expected: str | Literal[Expected.ANY] | None, by: str, now: int) -> Current:
+    def holds(self) -> tuple[Hold, ...]:
+        """Return the content that was rolled back from, the newest first, which no build makes current again."""
+        return self._holds.read()
+
+    def hold_on(self, content: str, sources: str) -> Hold | None:
+        """Return the hold on content, or on the files it is made of; ``None`` where it is not held."""
+        return hold_on(self.holds(), content, sources)
+
+    def activate(
+        self,
+        version: str,
+        *,
+        expected: str | Literal[Expected.ANY] | None,
+        by: str,
+        now: int,
+        holds_returns: bool = False,
+    ) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is the current version until then.
 
         ``expected=None`` means that nothing may be current yet; with ``ANY`` any version may, and a damaged
@@ -301,6 +327,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         ``ActivationConflict``, ``MissingVersion``, and ``StoreError`` or ``ManifestError`` when the version's
         files are missing or not of the recorded size, or the disk refuses: the old version stays current. From then on
         its manifest is the one that it was then: activating the current version again records that where it was not.
+
+        Content that is made current is not held any more. With ``holds_returns``, where this goes back to a version
+        that was current before, the content that was current until then is held, as after ``rollback``.
         """
 
         def moved(found: Current | None) -> Current:
@@ -314,15 +343,30 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                 return found.followed_by(version, (found.version, *found.previous), now, by, digest)
             return found.with_manifests({**found.manifests, version: digest})
 
-        return self._move(moved, mends=expected is ANY)
+        left = self._version_to_leave()
+        is_return = holds_returns and left is not None and left.is_return(left.version, version)
+        with self._held(left.version if left is not None and is_return else None, by, now):
+            after = self._move(moved, mends=expected is ANY)
+        self._lift(version, None if left is None else left.version, is_return=is_return)
+        return after
 
     def rollback(self, *, by: str, now: int, expected: str | Literal[Expected.ANY] = ANY) -> Current:
         """Make the version before the current one current again; a second call goes back one more (decision 50).
 
-        Raises ``StoreError`` when there is none, ``MissingVersion`` when it was pruned, and ``ActivationConflict`` when
+        The content that was current until then is held: no build makes it current again by itself. Raises
+        ``StoreError`` when there is none, ``MissingVersion`` when it was pruned, and ``ActivationConflict`` when
         another version than ``expected`` is current by now.
         """
+        while True:
+            left = self.current()
+            seen = left.version if expected is ANY and left is not None else expected
+            try:
+                return self._roll_back(left, by, now, seen)
+            except ActivationConflict:
+                if expected is not ANY:
+                    raise
 
+    def _roll_back(self, left: Current | None, by: str, now: int, expected: str | Literal[Expected.ANY]) -> Current:
         def moved(found: Current | None) -> Current:
             if expected is not ANY and (found is None or found.version != expected):
                 raise conflict(self.id, expected, found, "nothing was rolled back")
@@ -334,7 +378,10 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             digest = self._check_usable(version, found)
             return found.followed_by(version, rest, now, by, digest)
 
-        return self._move(moved, mends=False)
+        with self._held(left.version if left is not None and left.previous else None, by, now):
+            after = self._move(moved, mends=False)
+        self._lift(after.version, None if left is None else left.version, is_return=True)
+        return after
 
     def verify(self, version: str, progress: Progress | None = None) -> list[str]:
         """Return the faults of a version: files of another size or SHA-256, or unreadable. Empty: it is whole.
@@ -420,6 +467,59 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             pruned = prune(self.objects, self.local, self.id, chosen, protected)
         self.announce()
         return pruned
+
+    @property
+    def _holds(self) -> Holds:
+        return Holds(self.objects, self.id)
+
+    def _version_to_leave(self) -> Current | None:
+        """Return the content of ``current``, ``None`` where it is damaged, too: then it is not known what is left."""
+        try:
+            return self.current()
+        except DamagedDocument:
+            return None
+
+    @contextmanager
+    def _held(self, version: str | None, by: str, now: int) -> Iterator[None]:
+        """Hold the content of a version, unless it is ``None``, from before it is left in the block. Where it is not
+        left after all, it is not held either."""
+        if version is None:
+            yield
+            return
+        try:
+            manifest = self.manifest(version)
+            hold = Hold(version, manifest.content, now, by, manifest.known_sources)
+        except StoreUnreachable:
+            raise
+        except ParquetryError:  # it is damaged; its name has the beginning of the digest
+            hold = Hold(version, version.rpartition("-")[2], now, by)
+        self._holds.add(hold)
+        try:
+            yield
+        except BaseException:
+            with suppress(StoreError):  # it holds nothing back while it is current, and is lifted when that is left
+                found = self.current()
+                if found is not None and found.version == version:
+                    self._holds.remove(lambda one: one == hold)
+            raise
+
+    def _lift(self, version: str, left: str | None, *, is_return: bool) -> None:
+        """End the holds on what has become current; and one on the version that was ``left`` in another way than by
+        going back, which a process left that was killed."""
+        if version == left:
+            return
+        with suppress(StoreError):  # made current is made current: a hold on it holds nothing back meanwhile
+            if self.holds():
+                self._lift_met(self.manifest(version), left, is_return=is_return)
+
+    def _lift_met(self, manifest: Manifest, left: str | None, *, is_return: bool) -> None:
+
+        def is_over(hold: Hold) -> bool:
+            if hold.version == left:
+                return not is_return
+            return hold.meets(manifest.content, manifest.known_sources)
+
+        self._holds.remove(is_over)
 
     @property
     def _current(self) -> Document[Current | None]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from engine.administration import versions as administration
-from engine.administration.version_list import listed_versions
+from engine.administration.version_list import known_holds, listed_versions
 from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.version_changes import compared, effect_of
 from server.console.visit import Moved, Outcome, PageRefused, Shown, Visit
 from snapshots.store.current import ActivationConflict, Current
+from snapshots.store.holds.holds import Hold, hold_on
+from snapshots.store.manifest import Manifest
 
 PER_PAGE: Final = 30
 CHANGES_PER_PAGE: Final = 20
@@ -45,6 +47,7 @@ def show(visit: Visit) -> Shown:
         "others": [one for one in versions if one != version],
         "changes": changes,
         "effect": effect_of(visit, before, version) if before is not None and before != version else None,
+        "held": _held(visit, manifest, current),
     }
     return Shown("versions/version.html", values)
 
@@ -97,6 +100,7 @@ def _confirmation(visit: Visit, version: str, *, rolls_back: bool) -> Shown:
         "current": current,
         "effect": effect_of(visit, current.version, version),
         "rolls_back": rolls_back,
+        "holds": rolls_back or current.is_return(current.version, version),
     }
     return Shown("versions/version_activate.html", values)
 
@@ -110,6 +114,12 @@ def _asked(visit: Visit) -> str:
             f"{visit.workspace.name} has no snapshot version with this name. It may have been pruned.",
         )
     return version
+
+
+def _held(visit: Visit, manifest: Manifest, current: Current | None) -> Hold | None:
+    if current is not None and current.version == manifest.version:
+        return None
+    return hold_on(known_holds(visit.workspace_store), manifest.content, manifest.known_sources)
 
 
 def _usual_before(version: str, current: Current | None, versions: list[str]) -> str | None:

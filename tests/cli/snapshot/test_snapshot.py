@@ -11,6 +11,7 @@ import pytest
 from engine.read.files.unusable import CacheUnfit
 from engine.read.materialise import opening
 from snapshots.store.store import open_store
+from snapshots.whoami import whoami
 from tests.programs.command_line import Cms, entry, in_process, write_workspace
 
 VERSION = "[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}"
@@ -134,8 +135,26 @@ def test_building_activating_and_rolling_back(cms: Cms, site: Path) -> None:
     assert (nothing.status, nothing.out) == (1, "")
     assert "no snapshot version was current before" in nothing.err
 
-    back = cms("snapshot", "build")
+    held = cms("snapshot", "build")
+    assert (held.status, f"There is already {second['version']}, not made current" in held.out) == (0, True)
+    [warning] = held.err.splitlines()
+    assert warning.startswith(
+        f"warning: {second['version']} was not made current: its content was rolled back from on "
+    )
+    assert f"by {whoami()}" in warning
+    again = cms("snapshot", "build", "--json").json
+    assert (again["activated"], again["held"]["by"], again["held"]["version"]) == (False, whoami(), second["version"])
+    listed = cms("snapshot", "list", "--json").json
+    assert [(one["version"], one["held"]) for one in listed] == [
+        (second["version"], again["held"]),
+        (first["version"], None),
+    ]
+    told = cms("snapshot", "list")
+    assert f"{whoami()}, held" in told.out.splitlines()[1]
+    assert f"{second['version']} is held since {again['held']['at'][:10]}" in told.err
+    back = cms("snapshot", "build", "--again")
     assert f"{second['version']} has this content already and is now current" in back.out
+    assert cms("snapshot", "list", "--json").json[0]["held"] is None
 
 
 def test_a_list_for_people(cms: Cms, site: Path) -> None:

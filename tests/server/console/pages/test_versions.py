@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -86,7 +87,14 @@ def test_a_version_is_compared_said_activated_and_taken_back(site: Site, server:
     found = site.place.current()
     assert found is not None
     assert found.activated_by == OWNER
-    assert "is current again" in browser.follow(confirm(browser, f"{versions(site)}/rollback")).text
+    assert "The content of that version is held from then on" in browser.get(f"{versions(site)}/rollback").text
+    listed = browser.follow(confirm(browser, f"{versions(site)}/rollback")).text
+    assert "is current again" in listed
+    assert current(site) == one
+    # What was gone back from is held: a build does not put it back, and both pages say since when and by whom.
+    assert "No build makes this content current again" in browser.get(f"{versions(site)}/{two}").text
+    assert re.search(rf"Held: {re.escape(OWNER)} went back on ", " ".join(listed.split()))
+    assert site.publish("two, and more") == two
     assert current(site) == one
     eventually(lambda: b'"one"' in server.get(title, headers={"X-API-KEY": key}).body)
     log = AuditLog(open_objects(site.store.root), site.workspace)
