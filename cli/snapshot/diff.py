@@ -13,6 +13,7 @@ from cli import completion
 from cli.location import ChosenWorkspace, NoWorkspace, choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
+from cli.snapshot.commits import commit_document, commit_sentence
 
 if TYPE_CHECKING:
     from snapshots.compare.compatibility import SchemaChange
@@ -97,7 +98,9 @@ def _json_parts(found: SnapshotDiff) -> Iterator[str]:
     """Return the text of ``{from, to, entries: {added, changed, removed}, schema}``, an entry at a time."""
     from snapshots.compare.compatibility import change_document
 
-    yield f'{{\n  "from": {_json(found.old.version)},\n  "to": {_json(found.new.version)},\n  "entries": {{\n'
+    yield f'{{\n  "from": {_json(found.old.version)},\n  "to": {_json(found.new.version)},\n'
+    yield f'  "fromCommit": {_json(commit_document(found.old))},\n  "toCommit": {_json(commit_document(found.new))},\n'
+    yield '  "entries": {\n'
     yield from _json_list("added", _with_ids(found.files, "added"))
     yield ",\n"
     changed = (
@@ -142,6 +145,8 @@ def _json(value: object) -> str:
 
 def _show(found: SnapshotDiff, limit: int | None) -> None:
     lines.answer(f"{found.old.version} → {found.new.version}", style="bold")
+    if found.new.described_commit is not None:
+        lines.answer(f"Commit {commit_sentence(found.new)}", style="dim")
     if found.schema:
         lines.answer("")
         show_schema(found.schema)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cli.location import choose_workspace
 from cli.options import Json, MissingIn, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
+from cli.snapshot.commits import commit_author, commit_document, commit_sentence, commit_subject
 from cli.snapshot.held import held_document
 from cli.snapshot.languages import Languages, show_languages
 from cli.snapshot.versions import Version, current_if_known, named_version
@@ -36,7 +37,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         manifest = one.manifest
         if manifest is None:
             listed.append({**document, "problem": one.problem})
-            rows.append((mark, one.version, "cannot be read", "", "", ""))
+            rows.append((mark, one.version, "cannot be read", "", "", "", "", ""))
             lines.warning(str(one.problem))
             continue
         listed.append(
@@ -45,6 +46,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
                 "createdAt": format_datetime(manifest.created_at),
                 "createdBy": manifest.created_by,
                 "commit": manifest.commit,
+                "committed": commit_document(manifest),
                 "entries": manifest.entries,
                 "bytes": one.bytes,
                 "quick": not manifest.full,
@@ -58,13 +60,17 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         if not manifest.full:
             by += ", quick"
         if one.held is not None:
-            by += ", held"
-        rows.append((mark, one.version, built, f"{manifest.entries:,}", wording.size(one.bytes), by))
+            mark = "held"
+        commit = (commit_subject(manifest), commit_author(manifest))
+        rows.append((mark, one.version, built, f"{manifest.entries:,}", wording.size(one.bytes), by, *commit))
     if json:
         documents.write_json(listed)
     elif rows:
-        columns = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY")
-        tables.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=("SIZE",))
+        columns: tuple[str, ...] = ("", "VERSION", "BUILT (UTC)", "ENTRIES", "SIZE", "BY", "COMMIT", "AUTHOR")
+        spare: tuple[str, ...] = ("SIZE", "BY", "AUTHOR")
+        if not any(subject for *_, subject, _ in rows):
+            columns, rows, spare = columns[:-2], [row[:-2] for row in rows], ("SIZE",)
+        tables.table(columns, rows, right=("ENTRIES", "SIZE"), whole=("VERSION", "BUILT (UTC)"), spare=spare)
     else:
         lines.message(
             f'Workspace "{chosen.workspace_store.id}" has no snapshot versions yet. `cms snapshot build` makes one.'
@@ -107,7 +113,7 @@ def show(
             ("Workspace", f"{manifest.workspace.name} ({manifest.workspace.id})"),
             ("Version", found),
             ("Built", f"{wording.instant(manifest.created_at)} by {manifest.created_by}, {manifest.builder}{kind}"),
-            ("Commit", manifest.commit or "-"),
+            ("Commit", commit_sentence(manifest)),
             ("Holds", f"{wording.plural(manifest.entries, 'language version')}, {wording.size(size)}"),
         ]
     )
@@ -143,6 +149,7 @@ def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
         "createdBy": manifest.created_by,
         "builder": manifest.builder,
         "commit": manifest.commit,
+        "committed": commit_document(manifest),
         "entries": manifest.entries,
         "bytes": sum(file.bytes for file in manifest.files),
         "quick": not manifest.full,

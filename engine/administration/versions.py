@@ -7,6 +7,8 @@ from typing import Literal
 
 from engine.administration.administrator import Administrator, operator
 from snapshots.build.build import Record
+from snapshots.history.git_commit import commit_sentence
+from snapshots.problems import ParquetryError
 from snapshots.store.current import Current
 from snapshots.store.objects import ANY, Expected
 from snapshots.store.store import WorkspaceStore
@@ -16,8 +18,17 @@ def activate(by: Administrator, version: str, *, expected: str | Literal[Expecte
     """Make a version current, as ``WorkspaceStore.activate`` does and with its errors. Going back to an earlier one
     holds the content that is current now, as ``roll_back`` does."""
     instead = f", instead of {expected}" if isinstance(expected, str) else ""
-    with by.recorded("version_activated", f"Made {version} the current snapshot version{instead}."):
+    sentence = f"Made {version} the current snapshot version{instead}.{_commit_of(by, version)}"
+    with by.recorded("version_activated", sentence):
         return by.workspace_store.activate(version, expected=expected, by=by.author.who, now=by.now, holds_returns=True)
+
+
+def _commit_of(by: Administrator, version: str) -> str:
+    try:
+        manifest = by.workspace_store.manifest(version)
+    except ParquetryError:  # told by who makes it current
+        return ""
+    return commit_sentence(manifest.commit, manifest.described_commit)
 
 
 def roll_back(by: Administrator, *, expected: str | None = None) -> Current:

@@ -25,6 +25,7 @@ from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.compile.assets import delivered_file, states
 from snapshots.definitions.files import WORKSPACE_FILE
+from snapshots.history.git_commit import commit_sentence, described_commit
 from snapshots.history.git_refusal import NO_HISTORY
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
@@ -296,6 +297,7 @@ def _build(
     content = _content(workspace, planned)
     kept = {asset.name: asset.path for asset in assets if asset.name}
     read = partial(delivered_file, strip=inputs.definitions.rich_text.strips_assets)
+    commit = None if inputs.head is None else described_commit(inputs.root, inputs.head)
     with target.keeping_assets(inputs.root, kept, read):
         version = _version_with(target, content, before, choices.settings)
         changed = version is None
@@ -313,6 +315,7 @@ def _build(
                     created_by=whoami(),
                     builder=PROGRAM,
                     commit=inputs.head,
+                    committed=commit or msgspec.UNSET,
                     sources=plan.sources,
                     history=plan.history.use,
                     quick=msgspec.UNSET if choices.settings == FULL else True,
@@ -336,13 +339,15 @@ def _build(
             sentence = f"Built {version} and made it the current snapshot version{instead}."
         else:
             sentence = f"Made {version} the current snapshot version{instead}: a new build has the same content."
+        sentence += commit_sentence(inputs.head, commit)
         with choices.record(target, "version_activated", sentence):
             # The present instant: what becomes visible while a build takes minutes belongs to the version before.
             at = choices.now + int((time.monotonic() - choices.started) * 1000)
             target.activate(version, expected=before, by=whoami(), now=at)
     elif changed:
         why = "" if hold is None else f": {hold.by} rolled back from its content on {format_datetime(hold.at)}"
-        with choices.record(target, "version_built", f"Built {version}, without making it current{why}."):
+        sentence = f"Built {version}, without making it current{why}.{commit_sentence(inputs.head, commit)}"
+        with choices.record(target, "version_built", sentence):
             pass
     _remember(inputs, cache, content, problems, plan)
     entries = sum(file.rows for file in planned)

@@ -34,6 +34,20 @@ class HistoryUse(StrEnum):
     """Some are, and some of those are too late, since the clone was shallow."""
 
 
+class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A commit, for people. Of who made it nothing reaches a client of the API: only the console and commands that work
+    on the store show it."""
+
+    subject: str
+    """The first line of its message."""
+    author: str
+    """The author's name, without an address."""
+    at: int
+    """The committer date, UTC milliseconds."""
+    differs: bool = False
+    """Whether files of the workspace were not as in the commit: changed, or not added yet."""
+
+
 class DataFile(msgspec.Struct, frozen=True):
     """One Parquet file of a snapshot."""
 
@@ -81,6 +95,10 @@ class Manifest(msgspec.Struct, frozen=True):
     """``parquetry <version>``."""
     commit: str | None = None
     """The git commit of the workspace when it is a checkout."""
+    committed: Commit | msgspec.UnsetType = msgspec.UNSET
+    """The same commit for people; absent without one, and in versions of programs that did not record it. It is the one
+    that the content was first built from: the same content of a later commit is the same version, since ``content``
+    does not depend on it, and the audit log has the commit of each build that made a version current."""
     quick: bool | msgspec.UnsetType = msgspec.UNSET
     """True in versions that ``cms dev`` made, absent in all others. Such a version answers as a full one of the same
     ``content`` does, but has no search indexes, and its data files are compressed less."""
@@ -125,6 +143,11 @@ class Manifest(msgspec.Struct, frozen=True):
         if not isinstance(self.assets_url, str) or not self.assets_url.endswith(end):
             return None
         return self.assets_url.removesuffix(end) or None
+
+    @property
+    def described_commit(self) -> Commit | None:
+        """``committed``; ``None`` where it is absent."""
+        return None if self.committed is msgspec.UNSET else self.committed
 
     @property
     def known_sources(self) -> str:
