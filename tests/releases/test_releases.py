@@ -86,6 +86,19 @@ def test_a_release_reads_what_this_program_has_changed(release: Release, cms: Cm
     assert cms("key", "show", "Site", "--json").json["state"] == "disabled", "and this program reads what it writes"
 
 
+def test_what_is_held_stays_held_whatever_a_release_does_meanwhile(release: Release, cms: Cms) -> None:
+    """A release knows nothing of holds, drops what it does not know in what it writes, and leaves theirs alone."""
+    newest, before = [one["version"] for one in cms("snapshot", "list", "--json").json]
+    change(cms, "snapshot", "rollback")
+    held = cms("snapshot", "list", "--json").json[0]["held"]
+    assert held["version"] == newest
+    release.told("snapshot", "activate", newest)
+    release.told("snapshot", "activate", before)
+    assert cms("snapshot", "list", "--json").json[0]["held"] == held
+    change(cms, "snapshot", "activate", newest)
+    assert cms("snapshot", "list", "--json").json[0]["held"] is None
+
+
 def test_a_release_knows_which_letters_were_sent(release: Release) -> None:
     file = LedgerFile(open_store(release.store).workspace("site"))
     file.change(lambda mails: {**mails, MailId("key_1", date(2027, 1, 2), "ana@example.com"): MailRecord(1, 0, 5)})
