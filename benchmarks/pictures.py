@@ -1,6 +1,7 @@
 """What other sizes of pictures cost: a first one, one that is kept, and reads of `/v1` beside the making of many.
 
     python -m benchmarks.pictures [--rounds 5] [--seconds 8] [--json]
+    python -m benchmarks.pictures --like-imgproxy [--rounds 5]
 
 The pictures are made here, of 12 megapixels, smooth in places and noisy in others, as photographs are. It prints
 
@@ -8,6 +9,9 @@ The pictures are made here, of 12 megapixels, smooth in places and noisy in othe
 - the processor time and the memory of libvips and of Pillow for the same work, each in a process of its own;
 - the rate of a list of `/v1` alone and beside requests for 1,000 random sizes of 100 pictures, in turns, and how many
   bytes the forms take then, with a bound of 8 MB.
+
+With ``--like-imgproxy`` it prints the processor time for what imgproxy's published benchmark has: pictures as large as
+those of DIV2K, each made 512 pixels wide in the format that it has.
 """
 
 from __future__ import annotations
@@ -96,13 +100,13 @@ def first_and_kept(running: Running, paths: list[str], rounds: int) -> dict[str,
     return found | {"kept": statistics.median(kept) * 1000, "a file": statistics.median(whole) * 1000}
 
 
-def with_vips(path: Path, kind: str) -> Callable[[], object]:
+def with_vips(path: Path, kind: str, width: int) -> Callable[[], object]:
     library = maker._library()
     facts = Image.open(path)
     job = maker.Job(
         str(path),
-        640,
-        round(640 * facts.height / facts.width),
+        width,
+        round(width * facts.height / facts.width),
         False,
         kind,
         75 if kind != "png" else 0,
@@ -112,10 +116,10 @@ def with_vips(path: Path, kind: str) -> Callable[[], object]:
     return lambda: maker._made(library, job)
 
 
-def with_pillow(path: Path, kind: str) -> Callable[[], object]:
+def with_pillow(path: Path, kind: str, width: int) -> Callable[[], object]:
     def make() -> bytes:
         with Image.open(path) as opened:
-            size = (640, round(640 * opened.height / opened.width))
+            size = (width, round(width * opened.height / opened.width))
             opened.draft("RGB", (size[0] * 2, size[1] * 2))
             return encoded(opened.convert("RGB").resize(size, Image.Resampling.LANCZOS), kind, quality=75)
 
@@ -125,9 +129,9 @@ def with_pillow(path: Path, kind: str) -> Callable[[], object]:
 LIBRARIES = {"libvips": with_vips, "Pillow": with_pillow}
 
 
-def one_library(library: str, path: Path, kind: str, rounds: int) -> dict[str, float]:
-    """Return the processor time (ms) of a form of 640 pixels, the median, and the most memory (MB), in this process."""
-    make, times = LIBRARIES[library](path, kind), []
+def one_library(library: str, path: Path, kind: str, rounds: int, width: int) -> dict[str, float]:
+    """Return the processor time (ms) of a form, the median, and the most memory (MB), in this process."""
+    make, times = LIBRARIES[library](path, kind, width), []
     for _ in range(rounds):
         began = time.process_time()
         assert make() is not None
@@ -140,9 +144,26 @@ def libraries(files: dict[str, Path], rounds: int) -> Iterator[tuple[str, str, s
     for name, path in files.items():
         for kind in FORMATS:
             for library in LIBRARIES:
-                command = [sys.executable, "-m", "benchmarks.pictures", "--one", library, str(path), kind, str(rounds)]
-                printed = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | LIMITS)
-                yield name, kind, library, json.loads(printed.stdout)
+                yield name, kind, library, in_a_process(library, path, kind, rounds, 640)
+
+
+def in_a_process(library: str, path: Path, kind: str, rounds: int, width: int) -> dict[str, float]:
+    """Return what ``one_library`` finds in a process of its own."""
+    arguments = [library, str(path), kind, str(rounds), str(width)]
+    command = [sys.executable, "-m", "benchmarks.pictures", "--one", *arguments]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | LIMITS)
+    found: dict[str, float] = json.loads(printed.stdout)
+    return found
+
+
+def like_imgproxy(rounds: int) -> Iterator[tuple[str, float]]:
+    """Return (format, processor time in ms) of a picture of 2,040 by 1,356 pixels made 512 wide in its own format."""
+    whole = photo(2040, 1356, 1)
+    with tempfile.TemporaryDirectory(prefix="pictures-") as folder:
+        for kind, quality in (("jpg", 75), ("png", 0), ("webp", 75), ("avif", 65)):
+            path = Path(folder) / f"a.{kind}"
+            path.write_bytes(encoded(whole, kind, quality=quality))
+            yield kind, in_a_process("libvips", path, kind, rounds, 512)["ms"]
 
 
 def beside_reads(running: Running, paths: list[str], key: str, rounds: int, seconds: float) -> dict[str, Any]:
@@ -214,14 +235,19 @@ def measured(rounds: int, seconds: float) -> dict[str, Any]:
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        library, path, kind, rounds = sys.argv[2:]
-        print(json.dumps(one_library(library, Path(path), kind, int(rounds))))
+        library, path, kind, rounds, width = sys.argv[2:]
+        print(json.dumps(one_library(library, Path(path), kind, int(rounds), int(width))))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--like-imgproxy", action="store_true")
     options = parser.parse_args()
+    if options.like_imgproxy:
+        for kind, spent in like_imgproxy(options.rounds):
+            print(f"{kind:5} {spent:6.0f} ms of a processor")
+        return
     found = measured(options.rounds, options.seconds)
     if options.json:
         print(json.dumps(found, indent=1))
