@@ -10,7 +10,7 @@ from cli.output.progress import progress
 from cli.output.wording import plural
 from cli.query.opened import OpenedRequest
 from cli.query.sentences import AskedEntry, for_key, sentences
-from snapshots.problems import ParquetryError
+from snapshots.problems import ParquetryError, Problems
 from snapshots.times import format_datetime
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def explained(opened: OpenedRequest, *, files: bool) -> Explained:
 
     from engine.read.query.answers.answer_cache import JSON
     from engine.read.query.answers.bind import NotFound, target_of
+    from engine.read.query.invalid_query import InvalidQuery
     from engine.read.query.stages import UNWATCHED
     from engine.why.reason import Kind
 
@@ -54,6 +55,11 @@ def explained(opened: OpenedRequest, *, files: bool) -> Explained:
         answer = opened.answer(opened.reader, UNWATCHED)
     except NotFound as error:
         return not_answered(opened, target, error, files=files)
+    except InvalidQuery:
+        new = _not_built_language(opened, target) if files and not opened.has_key else None
+        if new is None:
+            raise
+        return new
     if asked is None:
         document = msgspec.json.decode(answer.body) if answer.media_type == JSON else None
         total = document.get("totalCount") if isinstance(document, dict) else None
@@ -77,11 +83,12 @@ def not_answered(opened: OpenedRequest, target: Target, error: ParquetryError, *
     if asked is not None and _draft_key(target) is not None:
         return Explained(False, DRAFT_KEY, [str(error)])
     if asked is None or (opened.has_key and api is None):
-        return Explained(False, Kind.UNKNOWN_API, [str(error)])
+        new = _not_built_api(opened, target) if files and not opened.has_key and api is None else None
+        return new or Explained(False, Kind.UNKNOWN_API, [str(error)])
     if api is not None and opened.has_key:
         return _explained_for_key(opened, api, asked)
     stored, written = _facts(opened, asked, files=files)
-    if api is None and not (written is not None and written.ids):
+    if api is None and not (written is not None and written.has_api):
         return Explained(False, Kind.UNKNOWN_API, [str(error)])
     return _explained(asked, stored, written)
 
@@ -145,6 +152,48 @@ def _readable(opened: OpenedRequest, target: Target) -> Api | None:
 
     api = opened.manifest.workspace.api(target.path[0])
     return api if api is not None and in_scope(api, opened.scope) else None
+
+
+def _not_built_api(opened: OpenedRequest, target: Target) -> Explained | None:
+    """Explain a request for an API that only the files define; ``None`` where they do not."""
+    defined = _defined(opened)
+    if defined is None or len(target.path) > 1 or defined.api(target.path[0]) is None:
+        return None
+    return _not_built(opened, f"The API {target.path[0]}")
+
+
+def _not_built_language(opened: OpenedRequest, target: Target) -> Explained | None:
+    """Explain a request in a language that only the files have for the API; ``None`` for any other."""
+    from engine.read.query.invalid_query import InvalidQuery
+    from engine.read.query.parameters import parse_entry_query
+
+    defined, published = _defined(opened), opened.manifest.workspace
+    try:
+        lang = parse_entry_query(target.query, None).lang
+    except InvalidQuery:
+        return None
+    new, old = (None if one is None else one.api(target.path[0]) for one in (defined, published))
+    if lang is None or defined is None or new is None or old is None or lang in published.languages_of(old):
+        return None
+    return _not_built(opened, f"The language {lang} of {new.endpoint}") if lang in defined.languages_of(new) else None
+
+
+def _not_built(opened: OpenedRequest, what: str) -> Explained:
+    from engine.why.reason import Kind
+
+    version = opened.manifest.version
+    sentence = f"{what} is in the files, but not in the current snapshot version {version}"
+    publishes = "`cms snapshot build` publishes it."
+    return Explained(False, Kind.NOT_BUILT, [f"{sentence}: {publishes}"], {"version": version, "built": False})
+
+
+def _defined(opened: OpenedRequest) -> Workspace | None:
+    """Return the definitions in the workspace's folder, if the command runs there and they can be read."""
+    from snapshots.definitions.workspace import load_workspace
+
+    directory = opened.chosen.directory
+    definitions = None if directory is None else load_workspace(directory, Problems(), salvage=True)
+    return None if definitions is None else definitions.workspace
 
 
 def _explained_for_key(opened: OpenedRequest, api: Api, asked: AskedEntry) -> Explained:

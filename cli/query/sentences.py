@@ -50,6 +50,8 @@ def sentences(asked: AskedEntry, reason: Reason, stored: Stored | None, written:
     match reason.kind:
         case Kind.LIVE if known is not None:
             yield _live(asked, known)
+            if stored is not None and any(one.lang == known.lang and one.state == "draft" for one in stored.languages):
+                yield "It has unpublished changes too, as a draft, which only its preview shows."
             if reason.has_changes:
                 yield from _changed(asked, written)
         case Kind.NOT_CURRENT:
@@ -67,6 +69,7 @@ def sentences(asked: AskedEntry, reason: Reason, stored: Stored | None, written:
             yield from _elsewhere(asked, reason)
         case Kind.UNKNOWN:
             yield _unknown(asked, stored, written)
+            yield from _files(asked, written)
         case _ if known is not None:
             yield f"{asked.name} {_state(asked, known)}."
             if not reason.is_built:
@@ -190,6 +193,14 @@ def _unknown(asked: AskedEntry, stored: Stored | None, written: Written | None) 
     also = f" There is {' and '.join(f'{one}/{asked.entry}' for one in others)}." if others else ""
     gone = "" if written is None else "".join(_gone(asked, *one) for one in written.deleted)
     return f'There is no entry "{asked.entry}" of {asked.endpoint} {where} {store}.{gone}{near}{also}'
+
+
+def _files(asked: AskedEntry, written: Written | None) -> Iterator[str]:
+    """Return what is said of files that look like the entry's."""
+    for file in () if written is None else written.silent:
+        yield f"{file} gives no entry: either it is empty, or the definition of {asked.endpoint} leaves it out."
+    for file in () if written is None else written.unread:
+        yield f"{file} is not read: its name has no ending of content, or no API's `source` has it."
 
 
 def _gone(asked: AskedEntry, file: str, at: int | None) -> str:

@@ -53,8 +53,15 @@ class Written(msgspec.Struct, frozen=True):
     """The IDs of all entries of the API."""
     elsewhere: tuple[str, ...]
     """The endpoints of the other APIs that have an entry of this ID."""
+    has_api: bool = False
+    """Whether the files define the API."""
     uncommitted: frozenset[str] = frozenset()
     """The entry's files that differ from what is committed, or are in no commit, where the workspace is in git."""
     deleted: tuple[tuple[str, int | None], ...] = ()
     """The files that had the entry by their paths and are gone: each with the commit that deleted it, UTC milliseconds,
     or ``None`` where that is not committed."""
+    silent: tuple[str, ...] = ()
+    """The files that would have the entry by their paths, and give none: they are empty, or the definition leaves what
+    they hold out."""
+    unread: tuple[str, ...] = ()
+    """The files of this name in the folders of content that the API does not read."""

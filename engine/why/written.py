@@ -17,6 +17,7 @@ from snapshots.documents.document import format_of
 from snapshots.ids import slug_id
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind
 from snapshots.problems import Problem, Problems
+from snapshots.sources.folders import Folders
 from snapshots.sources.git_dates import GitDates, uncommitted
 
 REFUSED = 3
@@ -38,19 +39,20 @@ def written_entry(root: Path, surveyed: Surveyed, endpoint: str, entry: str | No
         places = _left_out(api, entry) | _named(surveyed, api.api, entry)
         mine += [one for one in errors if any(one.file == file and line in (None, one.line) for file, line in places)]
         mine = mine or [_unnamed(api, place) for place in sorted(_left_out(api, entry))]
-    files = {one.file for one in found}
+    others = [api for api in checked if api.api.endpoint != endpoint and api.api.kind is ApiKind.LIST]
+    named = {path for api in of_endpoint for path, _ in _named(surveyed, api.api, entry)}
+    is_there = bool(found or mine)
     return Written(
         tuple(found),
         tuple(mine),
         tuple(errors[:REFUSED]),
         tuple(sorted({one for api in of_endpoint for one in api.ids.to_pylist()})),
-        tuple(
-            api.api.endpoint
-            for api in checked
-            if api.api.endpoint != endpoint and api.api.kind is ApiKind.LIST and entry in set(api.ids.to_pylist())
-        ),
-        _uncommitted(root, surveyed.git, files),
-        () if found else tuple(one for api in of_endpoint for one in _deleted(root, surveyed, api.api, entry)),
+        tuple(api.api.endpoint for api in others if entry in set(api.ids.to_pylist())),
+        bool(of_endpoint),
+        _uncommitted(root, surveyed.git, {one.file for one in found}),
+        () if is_there else tuple(one for api in of_endpoint for one in _deleted(root, surveyed, api.api, entry)),
+        () if is_there else tuple(sorted(named)),
+        () if is_there or entry is None else tuple(_unread(root, surveyed, entry, named)),
     )
 
 
@@ -104,6 +106,23 @@ def _deleted(root: Path, surveyed: Surveyed, api: Api, entry: str | None) -> Ite
             for uid, name, _ in listing.read(path, Problems()):
                 if uid == api.uid and name.id is not None and entry in (name.id, slug_id(name.id)):
                     yield path, None if path in uncommitted(root).changed else last
+
+
+def _unread(root: Path, surveyed: Surveyed, entry: str, named: set[str]) -> Iterator[str]:
+    """Return the files that begin with an ID and a dot in the folders of content, without the ``named`` ones."""
+    assert surveyed.inputs is not None  # noqa: S101 - it is asked for what they list
+    folders = Folders(root)
+    for folder in sorted(surveyed.inputs.listing.reached):
+        for name in folders.named(folder.rstrip("/"), entry):
+            path = f"{folder}{name}"
+            if name != entry and path not in named and (root / path).is_file() and _reads_nothing(surveyed, path):
+                yield path
+
+
+def _reads_nothing(surveyed: Surveyed, path: str) -> bool:
+    """Return whether no API reads a file."""
+    assert surveyed.inputs is not None  # noqa: S101 - it is asked for what they list
+    return format_of(path.rpartition(".")[2]) is None or not surveyed.inputs.listing.read(path, Problems())
 
 
 def _unnamed(api: CheckedApi, place: tuple[str, int | None]) -> Problem:

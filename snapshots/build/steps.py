@@ -23,6 +23,7 @@ from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import BuildWorkers
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.compile.assets import AssetUse
+from snapshots.compile.dates import CHANGED_BY_GIT, CREATED_BY_GIT
 from snapshots.history.dates import DatedRows, History, history_of, told
 from snapshots.history.git_refusal import git_refusal
 from snapshots.history.git_shallow import cut_off_files
@@ -130,10 +131,13 @@ def _translations(
     versions = None if published is None else VersionHistory(published.workspace(workspace.id), workspace.main_language)
 
     def in_versions(pairs: Pairs) -> Marks:
-        # Where git dates files, so it does what they hold, and versions differ that say the same.
-        if versions is None or (git is not None and not git.dates.keys().isdisjoint(pairs.api.files)):
-            return np.zeros(len(pairs.originals), dtype=bool)
-        return versions.are_later(pairs)
+        later = np.zeros(len(pairs.originals), dtype=bool)
+        if versions is not None:
+            # What has its dates from git has others with every commit, and versions differ that say the same.
+            is_dated = np.isin(pairs.api.index["dated"].to_numpy(), (CHANGED_BY_GIT, CREATED_BY_GIT))
+            told = ~is_dated[pairs.originals] & ~is_dated[pairs.translations]
+            later[told] = versions.are_later(pairs.chosen(told))
+        return later
 
     return compared_translations(workspace, checked, _changed_at(inputs.root, git), in_versions, problems)
 

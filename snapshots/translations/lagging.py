@@ -43,6 +43,10 @@ class Pairs(msgspec.Struct, frozen=True):
     translations: Ints
     """Likewise, of the same entries."""
 
+    def chosen(self, marks: Marks) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(self.api, self.lang, self.originals[marks], self.translations[marks])
+
     def ids(self, chosen: Marks) -> list[str]:
         """Return the IDs of some of the entries, sorted."""
         ids: list[str] = sorted(self.api.index["id"].take(pa.array(self.translations[chosen])).to_pylist())
@@ -65,9 +69,11 @@ def compared_translations(
     found: list[Translations] = []
     first: dict[str, tuple[str, int, str]] = {}
     for api in checked:
-        for lang in workspace.languages_of(api.api)[1:]:
+        languages = workspace.languages_of(api.api)[1:]
+        dates = _dates_of_files(api, changed_at) if languages else np.zeros(0, dtype=np.int64)
+        for lang in languages:
             pairs, missing = _paired(workspace, api, lang)
-            is_lagging = _are_lagging(pairs, changed_at, in_versions)
+            is_lagging = _are_lagging(pairs, dates, in_versions)
             if is_lagging.any() and lang not in first:
                 first[lang] = _position(pairs, is_lagging)
             found.append(Translations(api.api.endpoint, lang, missing, tuple(pairs.ids(is_lagging))))
@@ -113,17 +119,16 @@ def _positions(workspace: Workspace, api: CheckedVersions, lang: str) -> list[In
     return positions
 
 
-def _are_lagging(pairs: Pairs, changed_at: ChangedAt, in_versions: LaterInVersions) -> Marks:
+def _are_lagging(pairs: Pairs, dates: Ints, in_versions: LaterInVersions) -> Marks:
+    """Return which translations of the pairs are older; ``dates`` are those of the API's files."""
     if not len(pairs.originals):
         return np.zeros(0, dtype=bool)
     files = pairs.api.index["file"].to_numpy()
-    dates = _dates_of_files(pairs.api, changed_at)
     original, translation = dates[files[pairs.originals]], dates[files[pairs.translations]]
     by_git = (original != _UNDATED) & (translation != _UNDATED)
     lagging: Marks = by_git & (original > translation)
     if not by_git.all():
-        others = Pairs(pairs.api, pairs.lang, pairs.originals[~by_git], pairs.translations[~by_git])
-        lagging[~by_git] = in_versions(others)
+        lagging[~by_git] = in_versions(pairs.chosen(~by_git))
     return lagging
 
 

@@ -216,6 +216,57 @@ def test_git_and_the_store_say_what_became_of_it(changed: Cms, tmp_path: Path) -
     assert changed("why", "posts/fresh", "--json").json["reason"] == "not_current"
 
 
+def test_what_only_the_definitions_have_is_not_built(changed: Cms, tmp_path: Path) -> None:
+    root = tmp_path / "acme"
+    people = root / "apis/people.yaml"
+    people.write_text(f"{people.read_text()}multilingual: true\n")
+    write(root, {"apis/news.yaml": "uid: api_news\nendpoint: news\nkind: list\nfields: [{id: title, type: text}]\n"})
+    write(root, {"content/news/first.md": ""})
+    version = open_store(root / ".cms").workspace("acme").versions()[0]
+    end = f"is in the files, but not in the current snapshot version {version}: `cms snapshot build` publishes it.\n"
+    for target, what in (("news?limit=2", "The API news"), ("people/mika?lang=de", "The language de of people")):
+        ran = changed("why", target)
+        assert (ran.status, ran.out) == (1, f"{what} {end}")
+    assert changed("why", "news/first").out.startswith(
+        "news/first is in the files, at content/news/first.md:1, but newer"
+    )
+    assert changed("why", "news/fist").out.endswith('Did you mean "first"?\n')
+    for target in ("people/mika?lang=xx", "posts/hello?depth=7"):
+        ran = changed("why", target)
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.startswith("error: ")
+
+
+def test_files_that_look_like_the_entry_are_named(changed: Cms, tmp_path: Path) -> None:
+    root = tmp_path / "acme"
+    posts = root / "apis/posts.yaml"
+    posts.write_text(f"{posts.read_text()}exclude: ['**/left-out.md']\nhidden: [private]\n")
+    files = {
+        "content/posts/tea.md.txt": "x",
+        "content/posts/left-out.md": "",
+        "content/posts/own.md": "private: true\n",
+    }
+    write(root, files)
+    said = {entry: changed("why", f"posts/{entry}").out.splitlines() for entry in ("tea", "left-out", "own", "none")}
+    for entry, file in (("tea", "tea.md.txt"), ("left-out", "left-out.md")):
+        assert said[entry][1:] == [
+            f"content/posts/{file} is not read: its name has no ending of content, or no API's `source` has it."
+        ]
+    assert said["own"][1:] == [
+        "content/posts/own.md gives no entry: either it is empty, or the definition of posts leaves it out."
+    ]
+    assert said["none"][1:] == []
+
+
+def test_a_draft_beside_what_is_live_is_told(changed: Cms, tmp_path: Path) -> None:
+    write(tmp_path / "acme", {"content/posts/hello.draft.md": ""})
+    assert changed("snapshot", "build").status == 0
+    assert changed("why", "posts/hello").out.splitlines() == [
+        "posts/hello is live in en.",
+        "It has unpublished changes too, as a draft, which only its preview shows.",
+    ]
+
+
 def test_where_nothing_is_published_the_files_say_it(changed: Cms, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "acme" / ".cms")
     nothing = f"Nothing of this workspace is published yet: {tmp_path}/acme/.cms has no current snapshot version."
