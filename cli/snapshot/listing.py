@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Final
+from zoneinfo import ZoneInfo
+
+import typer
 
 from cli.location import choose_workspace
 from cli.options import Json, MissingIn, StoreLocation, WorkspaceId
@@ -11,11 +15,19 @@ from cli.snapshot.commits import commit_author, commit_document, commit_sentence
 from cli.snapshot.held import held_document
 from cli.snapshot.languages import Languages, show_languages
 from cli.snapshot.versions import Version, current_if_known, named_version
+from snapshots.shown_times import shown_time
 from snapshots.times import format_datetime, now_ms
 
 if TYPE_CHECKING:
+    from engine.timeline.coming import Coming, Moment
     from engine.timeline.timeline import Summary
     from snapshots.store.manifest import Manifest
+
+
+NEXT: Final = 10
+"""Times that are listed, unless ``--next`` is given."""
+NAMED: Final = 15
+"""Entries that are named of each."""
 
 
 def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None, json: Json = False) -> None:
@@ -85,15 +97,20 @@ def show(
     version: Version = None,
     languages: Languages = False,
     missing: MissingIn = None,
+    most: Annotated[
+        int, typer.Option("--next", min=1, metavar="N", help="Times to list at which entries go live or end.")
+    ] = NEXT,
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
     json: Json = False,
 ) -> None:
     """Show a snapshot version, and what goes live or ends next.
 
-    For each API and language, it counts the language versions that are live now, scheduled, ended and drafts. With
-    --languages, it counts what is not translated, and what is older than the original, instead.
+    For each API and language, it counts the language versions that are live now, scheduled, ended and drafts. The next
+    times are in the workspace's time zone. With --languages, it counts what is not translated, and what is older than
+    the original, instead.
     """
+    from engine.timeline.coming import coming
     from engine.timeline.timeline import Timeline
 
     chosen = choose_workspace(store, workspace_id)
@@ -102,9 +119,11 @@ def show(
     if languages or missing is not None:
         show_languages(chosen.workspace_store, manifest, missing, json=json)
         return
-    summary = Timeline(chosen.workspace_store, manifest).summary(now_ms())
+    timeline = Timeline(chosen.workspace_store, manifest)
+    summary = timeline.summary(now_ms(), flips=0)
+    following = coming(timeline, manifest.workspace.languages, summary.now, most)
     if json:
-        documents.write_json(summary_document(manifest, summary))
+        documents.write_json(summary_document(manifest, summary, following))
         return
     size = sum(file.bytes for file in manifest.files)
     kind = "" if manifest.full else "; quick, by `cms dev`: without search indexes"
@@ -127,21 +146,58 @@ def show(
         right=("LIVE", "SCHEDULED", "ENDED", "DRAFTS"),
     )
     lines.answer("")
-    if summary.flips:
-        tables.table(
-            ("NEXT (UTC)", "API", "LANGUAGE", "ENTRY", ""),
-            [
-                (wording.moment(flip.at), flip.api, flip.lang, flip.entry, "goes live" if flip.live else "ends")
-                for flip in summary.flips
-            ],
-            whole=("NEXT (UTC)", ""),
-        )
-    else:
+    _show_next(following, manifest.workspace.timezone)
+
+
+def _show_next(following: Coming, timezone: str) -> None:
+    """Print a line for each instant at which something goes live or ends, and what is left out."""
+    zone = ZoneInfo(timezone)
+    if not following.moments:
         lines.answer("Nothing goes live or ends after this.")
+        return
+    rows = []
+    for one in following.moments:
+        usual = _usual_languages(one)
+        rows.append((shown_time(one.at, zone), _what(one), ", ".join(usual), _entries(one, usual)))
+    time = f"NEXT ({timezone})"
+    tables.table((time, "", "LANGUAGES", "ENTRIES"), rows, whole=(time, ""), wrapped=("ENTRIES",))
+    if following.last is not None:
+        times = f"{wording.plural(following.later, 'later time')} with {following.later_versions:,}"
+        versions = wording.plural(following.later_versions, "language version", number=False)
+        last = shown_time(following.last, zone)
+        lines.answer(f"Left out: {times} {versions}, the last on {last}. --next {NEXT * 10} shows more.")
 
 
-def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
+def _what(one: Moment) -> str:
+    if not one.is_whole:
+        return f"{wording.plural(one.versions, 'language version')} {'go live' if one.live else 'end'}"
+    if len(one.entries) == 1:
+        return "goes live" if one.live else "ends"
+    return f"{wording.plural(len(one.entries), 'entry')} {'go live' if one.live else 'end'}"
+
+
+def _usual_languages(one: Moment) -> tuple[str, ...]:
+    """Return the languages that most entries of a moment have, of several the most."""
+    counts = Counter(entry.languages for entry in one.entries)
+    return max(counts, key=lambda languages: (counts[languages], len(languages)))
+
+
+def _entries(one: Moment, usual: tuple[str, ...]) -> str:
+    """Return the first entries of a moment, those in other languages than is usual with theirs."""
+    named = [
+        f"{entry.api}/{entry.id}" + ("" if entry.languages == usual else f" ({', '.join(entry.languages)})")
+        for entry in one.entries[:NAMED]
+    ]
+    if not one.is_whole:
+        return f"{', '.join(named)} and more"
+    more = len(one.entries) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def summary_document(manifest: Manifest, summary: Summary, following: Coming) -> dict[str, object]:
     """Return a version at an instant as ``--json`` prints it."""
+    flips = [flip for one in following.moments for entry in one.entries for flip in entry.flips]
+    unknown = sum(one.versions for one in following.moments) - len(flips)
     return {
         "workspace": manifest.workspace.id,
         "version": manifest.version,
@@ -168,6 +224,7 @@ def summary_document(manifest: Manifest, summary: Summary) -> dict[str, object]:
         ],
         "nextFlips": [
             {"at": format_datetime(flip.at), "api": flip.api, "lang": flip.lang, "id": flip.entry, "live": flip.live}
-            for flip in summary.flips
+            for flip in flips
         ],
+        "flipsLeftOut": unknown + following.later_versions,
     }

@@ -121,6 +121,16 @@ class Timeline:
                 )
         return tuple(counts)
 
+    def flips_after(self, now: int) -> tuple[Ints, Ints]:
+        """Return the instants after ``now`` (UTC milliseconds) at which versions go live, and at which they end, one a
+        version and in no order."""
+        files = [file for file in self._manifest.files if file.kind is FileKind.PUBLISHED]
+        found = [self._windows(file) for file in files]
+        none = np.zeros(0, np.int64)
+        begin = np.concatenate([none, *(one.live_from[one.begin & (one.live_from > now)] for one in found)])
+        end = np.concatenate([none, *(one.live_until[one.end & (one.live_until > now)] for one in found)])
+        return begin, end
+
     def schedule(
         self,
         since: int,

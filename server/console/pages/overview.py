@@ -11,16 +11,13 @@ import msgspec
 
 from engine.access.keys.access import AccessFile
 from engine.access.keys.keys import KeyState, key_label, key_state, local_date
-from engine.read.all_versions.flip_titles import by_instant, flip_titles
-from engine.timeline.timeline import Flip
+from engine.read.all_versions.flip_titles import flip_titles
+from engine.timeline.coming import ComingEntry, Moment, coming
 from server.console.navigation import ConsolePage, ConsoleSection
 from server.console.pages.entries import entry_after
 from server.console.visit import Shown, Visit
-from snapshots.model import NEVER
 
-FLIPS: Final = 1000
-"""Flips that are looked at, so that those of one instant are together."""
-INSTANTS: Final = 10
+MOMENTS: Final = 10
 """Lines of what goes live and ends next."""
 NAMED: Final = 3
 """Entries that a line names."""
@@ -29,13 +26,11 @@ NAMED: Final = 3
 class Next(msgspec.Struct, frozen=True):
     """What goes live, or ends, at one instant."""
 
-    at: int
-    """UTC milliseconds."""
-    live: bool
-    named: tuple[Flip, ...]
+    moment: Moment
+    named: tuple[ComingEntry, ...]
     """The first ones."""
-    others: int
-    """The number of those after them."""
+    others: str
+    """The number of those after them; empty for none."""
     day: date | None
     """In the workspace's time zone; ``None`` beyond the year 9999 there."""
 
@@ -43,7 +38,9 @@ class Next(msgspec.Struct, frozen=True):
 def show(visit: Visit) -> Shown:
     """Show the counts by API and language, the next flips, and keys that need somebody's attention."""
     summary = visit.timeline.summary(visit.now, flips=0)
-    coming, more = _next(visit)
+    following = coming(visit.timeline, visit.workspace.languages, visit.now, MOMENTS)
+    lines = [_next(moment, visit.zone) for moment in following.moments]
+    named = [entry.flips[0] for one in lines for entry in one.named]
     names = {api.endpoint: api.name for api in visit.workspace.apis}
     counts = [(endpoint, list(rows)) for endpoint, rows in groupby(summary.counts, lambda one: one.api)]
     return Shown(
@@ -51,10 +48,10 @@ def show(visit: Visit) -> Shown:
         {
             "summary": summary,
             "counts": counts,
-            "next": coming,
-            "more": more,
-            "titles": flip_titles(visit.all_versions, [flip for one in coming for flip in one.named], visit.now),
-            "entry": lambda flip: entry_after(visit, flip),
+            "next": lines,
+            "following": following,
+            "titles": flip_titles(visit.all_versions, named, visit.now),
+            "entry_of": lambda flip: entry_after(visit, flip),
             "names": names,
             "current": visit.workspace_store.current(),
             "attention": _attention(visit),
@@ -62,17 +59,15 @@ def show(visit: Visit) -> Shown:
     )
 
 
-def _next(visit: Visit) -> tuple[list[Next], bool]:
-    """Return the next instants at which something goes live or ends, and whether there are later ones."""
-    found = visit.timeline.schedule(visit.now + 1, NEVER, most=FLIPS)
-    instants = by_instant(found.flips)
-    if found.total > len(found.flips) and len(instants) > 1:
-        instants.pop()  # not all of the last instant's were looked at
-    lines = [
-        Next(at, live, tuple(flips[:NAMED]), len(flips[NAMED:]), _day(at, visit.zone))
-        for at, live, flips in instants[:INSTANTS]
-    ]
-    return lines, found.total > sum(len(one.named) + one.others for one in lines)
+def _next(moment: Moment, zone: ZoneInfo) -> Next:
+    named = moment.entries[:NAMED]
+    if moment.is_whole:
+        count = len(moment.entries) - len(named)
+        others = f"{count:,}" if count else ""
+    else:
+        count = moment.versions - sum(len(entry.flips) for entry in named)
+        others = f"{count:,} language versions"
+    return Next(moment, named, others, _day(moment.at, zone))
 
 
 def _day(at: int, zone: ZoneInfo) -> date | None:
