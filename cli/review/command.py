@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.changes.report import Report
 from cli.location import workspace_directory
 from cli.options import AssetsHost, Json, WorkspaceDirectory, assets_host, new_app
 from cli.output import documents, lines
-from cli.output.translations import language_documents
 from cli.remote.server import KEY_VARIABLE
 from cli.review.comment import Review, comment
 from cli.review.compared import Compare, compared, live_public_url, live_store, with_checkout, with_live, with_nothing
+from cli.review.outputs import print_review, review_document
 from cli.review.posting import SERVICES, post
 from snapshots.problems import Problems
 from snapshots.times import now_ms
@@ -67,15 +69,27 @@ def review(
         bool, typer.Option("--fail-on-breaking", help="Exit with status 1 also if a change breaks clients.")
     ] = False,
     public_url: AssetsHost = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="text for people, or markdown for a comment.  [default: text on a terminal, else markdown]",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Report what publishing would change, for a pull request.
 
-    The review lists all problems, then changes to the definitions, those that break clients first, then the entries
-    added, changed and removed. Nothing is published. The exit status is 1 if there is an error.
+    The review lists all problems, then changes to the definitions, those that break clients first, then what goes live
+    and ends when, the entries renamed and removed, with the addresses and references that end, and those changed, word
+    by word, and added. Nothing is published. The exit status is 1 if there is an error.
     """
     if to is not None and to not in SERVICES:
         raise typer.BadParameter(f'"{to}" is not a service. Choose one of {", ".join(SERVICES)}.', param_hint="--post")
+    if form not in (None, "text", "markdown"):
+        raise typer.BadParameter(f'"{form}" is not a format. Choose text or markdown.', param_hint="--format")
     from snapshots.store.store import open_store
 
     if base is not None and live is not None:
@@ -92,30 +106,22 @@ def review(
         published = None if live is None else live_store(live)
         found = _reviewed(root, compare, open_store(folder), now, site, host, published)
         text = comment(found)
-    where = None if to is None else post(SERVICES[to], text)
-    changes = found.changes
-    breaking = 0 if changes is None else changes.breaking
+        where = None if to is None else post(SERVICES[to], text)
+        _print(found, text, where, form, json=json)
+    breaking = 0 if found.report is None else found.report.changes.breaking
+    if found.problems.errors or (fail_on_breaking and breaking):
+        raise typer.Exit(1)
+
+
+def _print(found: Review, text: str, where: str | None, form: str | None, *, json: bool) -> None:
     if json:
-        documents.write_json(
-            {
-                "workspace": found.workspace,
-                "errors": found.problems.errors,
-                "warnings": found.problems.warnings,
-                "breaking": breaking,
-                "entries": None
-                if changes is None
-                else {"added": changes.added, "changed": changes.changed, "removed": changes.removed},
-                "languages": language_documents(found.translations),
-                "comment": text,
-                "url": where,
-            }
-        )
+        documents.write_json({**review_document(found), "comment": text, "url": where})
+    elif form == "text" or (form is None and sys.stdout.isatty()):
+        print_review(found)
     else:
         documents.write_text(text)
     if where is not None:
         lines.message(f"Commented: {where}")
-    if found.problems.errors or (fail_on_breaking and breaking):
-        raise typer.Exit(1)
 
 
 def _reviewed(
@@ -127,13 +133,16 @@ def _reviewed(
     host: str | None,
     published: Store | None,
 ) -> Review:
+    from zoneinfo import ZoneInfo
+
     from snapshots.definitions.workspace import load_workspace
 
     definitions = load_workspace(root, Problems())
-    pages = {}
-    if definitions is not None:
-        templates = ((api.endpoint, definitions.sources[api.uid].page_url) for api in definitions.workspace.apis)
-        pages = {endpoint: template for endpoint, template in templates if template is not None}
     found = compared(root, store, compare, now, host, published)
-    name = root.resolve().name if definitions is None else definitions.workspace.id
-    return Review(name, found.problems, found.changes, found.remark, pages, site, found.translations)
+    if definitions is None or found.changes is None:
+        name = root.resolve().name if definitions is None else definitions.workspace.id
+        return Review(name, found.problems, None, found.remark, found.translations)
+    workspace = definitions.workspace
+    zone = ZoneInfo(workspace.timezone)
+    report = Report(found.changes, workspace, zone, now, definitions.page_urls, site, definitions.launches)
+    return Review(workspace.id, found.problems, report, found.remark, found.translations)

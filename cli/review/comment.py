@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urljoin
 
+from cli.changes.report import Report, counted
 from cli.output import wording
+from cli.output.passages import Ink, Passage, Span
 from cli.output.problems import problem_count
 from cli.review.translations import translation_section
-from cli.snapshot.diff import shortened, value_name
 
 if TYPE_CHECKING:
-    from cli.review.changes import ReviewedChanges, ReviewedFileChanges
     from snapshots.compare.compatibility import SchemaChange
-    from snapshots.compare.diff import EntryDifference
     from snapshots.problems import Problems
     from snapshots.translations.model import Translations
 
@@ -26,10 +24,9 @@ MARK = "<!-- parquetry-review:{workspace} -->"
 MOST_CHARACTERS = 60_000
 """GitHub takes comments of up to 65,536 characters."""
 MOST_PROBLEMS = 50
-MOST_ENTRIES = 30
-"""Entries listed of each API and language."""
 
 _MARKUP = str.maketrans({character: f"&#{ord(character)};" for character in "\\`*_[]|~"})
+_BLANKS = re.compile(r"\s+")
 _NO_MENTION = "\u200b"
 """A space without width: after ``@`` or ``#`` it keeps a service from notifying a person or linking an issue."""
 
@@ -40,14 +37,10 @@ class Review:
 
     workspace: str
     problems: Problems
-    changes: ReviewedChanges | None
+    report: Report | None
     """``None`` where there is nothing to compare; ``remark`` says why."""
     remark: str
     """A sentence that says what was compared, or why nothing was."""
-    pages: Mapping[str, str]
-    """The ``page_url`` of each API whose definition has one, by endpoint."""
-    site: str | None
-    """The base address of a site that shows the content under review."""
     translations: tuple[Translations, ...] = ()
 
 
@@ -57,7 +50,7 @@ def comment(review: Review) -> str:
         MARK.format(workspace=review.workspace),
         f"### Content of {_code(review.workspace)}",
         "",
-        _headline(review),
+        _bold(verdict(review)),
         "",
     ]
     used = sum(len(line) + 1 for line in lines)
@@ -70,30 +63,75 @@ def comment(review: Review) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _headline(review: Review) -> str:
+def verdict(review: Review) -> tuple[str, str]:
+    """Return what publishing comes to in a sentence or two: what has to stand out, then the rest."""
     found = problem_count(review.problems)
     if review.problems.errors:
-        return f"**Not publishable: {found}.**"
-    if review.changes is None:
-        return f"{found}. {review.remark}"
-    if review.changes.same:
-        return f"Publishing this changes nothing. {found}. {review.remark}".rstrip()
-    changes = review.changes
-    entries = f"{changes.added:,} added, {changes.changed:,} changed, {changes.removed:,} removed"
-    breaking = f" **{wording.plural(changes.breaking, 'change')} would break clients.**" if changes.breaking else ""
-    return f"Language versions: {entries}.{breaking} {found}. {review.remark}".rstrip()
+        return f"Not publishable: {found}.", ""
+    if review.report is None:
+        return "", f"{found}. {review.remark}"
+    changes = review.report.changes
+    if changes.same:
+        return "", f"Publishing this changes nothing. {found}. {review.remark}".rstrip()
+    counts = counted(review.report.counts)
+    breaking = f"{wording.plural(changes.breaking, 'change')} would break clients." if changes.breaking else ""
+    said = [f"Language versions: {counts}.", f"{found}.", review.remark, f"Times are {review.report.zone}."]
+    return breaking, " ".join(one for one in said if one)
+
+
+def _bold(said: tuple[str, str]) -> str:
+    return " ".join(part for part in (f"**{said[0]}**" if said[0] else "", said[1]) if part)
 
 
 def _body(review: Review) -> Iterator[str]:
-    changes = review.changes
-    schema = changes.schema if changes is not None else ()
+    report = review.report
+    schema = report.changes.schema if report is not None else ()
     yield from _schema("Breaks clients", [change for change in schema if change.breaking])
     yield from _problems(review.problems)
     yield from translation_section(review.translations)
     yield from _schema("Other changes to the definitions", [change for change in schema if not change.breaking])
-    if changes is not None:
-        for file in changes.files:
-            yield from _file(review, file)
+    for section in report.sections if report is not None else ():
+        lines = [line for one in section.passages for line in _lines(one)]
+        if section.counts:
+            summary = f"<b>{escape(section.title)}</b>: {escape(section.counts)}"
+            yield from (f"<details><summary>{summary}</summary>", "", *lines, "", "</details>", "")
+        else:
+            yield from (f"#### {_text(section.title)}", "", *lines, "")
+
+
+def _lines(one: Passage, indent: str = "") -> Iterator[str]:
+    yield f"{indent}- {''.join(_marked(one.spans))}"
+    for inner in one.inside:
+        yield from _lines(inner, f"{indent}  ")
+
+
+_ELEMENTS = {Ink.GONE: "del", Ink.NEW: "ins"}
+
+
+def _marked(spans: Sequence[Span]) -> Iterator[str]:
+    """Return a passage's parts as Markdown; a text with words that differ is one piece of code."""
+    is_worded = any(span.ink in _ELEMENTS for span in spans)
+    inside = False
+    for number, span in enumerate(spans):
+        joins = is_worded and (span.ink in (Ink.NAME, *_ELEMENTS) or (inside and not span.text.strip()))
+        joins = joins and span.url is None and number > 0
+        if joins != inside:
+            yield "<code>" if joins else "</code>"
+            inside = joins
+        yield _span(span, inside=inside)
+    if inside:
+        yield "</code>"
+
+
+def _span(span: Span, *, inside: bool) -> str:
+    text = escape(_BLANKS.sub(" ", span.text), quote=False).translate(_MARKUP)
+    if inside:
+        element = _ELEMENTS.get(span.ink)
+        return text if element is None else f"<{element}>{text}</{element}>"
+    if span.ink is Ink.PLAIN:
+        return _guarded(text)
+    code = _code(span.text)
+    return code if span.url is None else f'<a href="{escape(span.url, quote=True)}">{code}</a>'
 
 
 def _schema(title: str, changes: Iterable[SchemaChange]) -> Iterator[str]:
@@ -114,54 +152,18 @@ def _problems(found: Problems) -> Iterator[str]:
     yield from ("", f"… and {rest:,} more; `cms check` lists them." if rest else "")
 
 
-def _file(review: Review, file: ReviewedFileChanges) -> Iterator[str]:
-    counts = f"{len(file.added):,} added, {file.changed:,} changed, {len(file.removed):,} removed"
-    drafts = ", drafts" if file.draft else ""
-    yield f"<details><summary><b>{escape(file.api)}</b>, {escape(file.lang)}{drafts}: {counts}</summary>"
-    yield ""
-    shown = list(islice(_entries(review, file), MOST_ENTRIES))
-    yield from shown
-    rest = len(file.added) + file.changed + len(file.removed) - len(shown)
-    if rest:
-        yield f"- … and {rest:,} more"
-    yield from ("", "</details>", "")
-
-
-def _entries(review: Review, file: ReviewedFileChanges) -> Iterator[str]:
-    for change in file.changes():
-        yield f"- changed {_entry(review, file, change.id)}: {'; '.join(_values(change))}"
-    for entry in file.added:
-        yield f"- added {_entry(review, file, str(entry))}"
-    for entry in file.removed:
-        yield f"- removed {_code(str(entry))}"
-
-
-def _entry(review: Review, file: ReviewedFileChanges, entry: str) -> str:
-    """Return an entry's ID, as a link to its page where there is one to look at; a draft has none of its own."""
-    template = review.pages.get(file.api)
-    if review.site is None or template is None or file.draft:
-        return _code(entry)
-    page = template.replace("{id}", quote(entry)).replace("{lang}", quote(file.lang))
-    return f'<a href="{escape(urljoin(review.site, page), quote=True)}">{_code(entry)}</a>'
-
-
-def _values(change: EntryDifference) -> Iterator[str]:
-    for value in change.values:
-        name = _text(value_name(value.field))
-        if value.field == "_draftKey":
-            yield name
-            continue
-        before, after = shortened(value.before, value.after)
-        yield f"{name} {_code(before)} → {_code(after)}"
-
-
 def _code(text: str) -> str:
     """Return a text as code, in which services look for no names of people."""
     return f"<code>{_escaped(text)}</code>"
 
 
 def _text(text: str) -> str:
-    return _escaped(text.replace("@", f"@{_NO_MENTION}").replace("#", f"#{_NO_MENTION}"))
+    return _guarded(_escaped(text))
+
+
+def _guarded(escaped: str) -> str:
+    """Return an escaped text in which services find no names of people and no numbers of issues."""
+    return escaped.replace("@", f"@{_NO_MENTION}").replace("#", f"#{_NO_MENTION}").replace(f"&#{_NO_MENTION}", "&#")
 
 
 def _escaped(text: str) -> str:

@@ -14,7 +14,7 @@ from cli.remote.server import KEY_VARIABLE, NoKey, NoServer, Server
 from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 
 if TYPE_CHECKING:
-    from cli.review.changes import ReviewedChanges
+    from cli.changes.compared import ReviewedChanges
     from snapshots.build.build import BuildResult
     from snapshots.store.store import Store
     from snapshots.translations.model import Translations

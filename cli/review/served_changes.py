@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC
+from functools import cached_property
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,12 +19,16 @@ from cli.remote.definitions import definitions_of
 from cli.remote.entries import visible_entries
 from cli.remote.server import Server, ServerRefused
 from snapshots.compare.compatibility import schema_changes
-from snapshots.compare.diff import Comparison, EntryDifference, field_changes
+from snapshots.compare.diff import MOST_LISTED, Comparison, EntryDifference, field_changes
+from snapshots.compare.endings import EndedReference
+from snapshots.compare.renames import Place, Rename, find_renames
+from snapshots.compare.versions import Version, title_of, version_of
+from snapshots.definitions.names import RESERVED_FIELDS
 from snapshots.times import parse_datetime
 
 if TYPE_CHECKING:
     from engine.read.reader.reader import Reader
-    from snapshots.model import Workspace
+    from snapshots.model import Api, Workspace
 
 _NONE_THERE = {400, 404}
 """Statuses of answers for a language that the API does not have, and for an object without an item."""
@@ -36,6 +43,8 @@ class ServedFileChanges:
     added: tuple[str, ...]
     removed: tuple[str, ...]
     _changes: tuple[EntryDifference, ...]
+    _came: tuple[Version, ...]
+    _went: tuple[Version, ...]
     draft: bool = False
 
     @property
@@ -47,8 +56,51 @@ class ServedFileChanges:
         """Return each changed entry's changes."""
         return iter(self._changes)
 
+    def came(self, most: int = MOST_LISTED) -> Iterator[Version]:
+        """Return the first added versions."""
+        return islice(self._came, most)
 
-def served_changes(server: Server, chosen: ChosenWorkspace, version: str) -> tuple[Comparison[ServedFileChanges], str]:
+    def went(self, most: int = MOST_LISTED) -> Iterator[Version]:
+        """Return the first removed versions."""
+        return islice(self._went, most)
+
+
+@dataclass(frozen=True)
+class ServedComparison(Comparison[ServedFileChanges]):
+    """All changes, as clients see them."""
+
+    before: Mapping[str, Mapping[str, list[Place]]]
+    """The languages in which entries were live, by endpoint and ID."""
+    after: Mapping[str, Mapping[str, list[Place]]]
+
+    @cached_property
+    def renames(self) -> tuple[Rename, ...]:
+        """The renamed entries, whose versions are among the added and the removed ones."""
+        found: list[Rename] = []
+        for endpoint, files in groupby(self.files, key=lambda file: file.api):
+            some = list(files)
+            came = [one for file in some for one in file.came()]
+            went = [one for file in some for one in file.went()]
+            left = {
+                entry: [lang for lang, _ in places]
+                for entry, places in self.still_there(endpoint, [one.id for one in went]).items()
+            }
+            new = {one.id for one in came} - self.before.get(endpoint, {}).keys()
+            found += find_renames(endpoint, went, came, left, new)
+        return tuple(found)
+
+    def still_there(self, endpoint: str, ids: Sequence[str]) -> dict[str, list[Place]]:
+        """Return the languages in which entries of an API are live after the change, by ID."""
+        there = self.after.get(endpoint, {})
+        return {one: there[one] for one in ids if one in there}
+
+    def ended(self, gone: Mapping[str, Sequence[str]]) -> list[EndedReference]:  # noqa: ARG002 - the problems name them
+        """Return nothing: answers do not tell which drafts and scheduled entries refer to what is gone, and the
+        problems of the workspace name all."""
+        return []
+
+
+def served_changes(server: Server, chosen: ChosenWorkspace, version: str) -> tuple[ServedComparison, str]:
     """Return the changes from what the server answers now, and the version that it answers from.
 
     Raises ``ServerRefused``.
@@ -64,9 +116,14 @@ def served_changes(server: Server, chosen: ChosenWorkspace, version: str) -> tup
     ) as reader:
         theirs = _Served(server, first.point, definitions_of(first.document))
         ours = _Local(reader, chosen, now)
-        files = tuple(_files(theirs, ours))
+        before: _Places = defaultdict(lambda: defaultdict(list))
+        after: _Places = defaultdict(lambda: defaultdict(list))
+        files = tuple(_files(theirs, ours, before, after))
         schema = schema_changes(theirs.definitions(), ours.definitions())
-        return Comparison(tuple(schema), files), first.version
+        return ServedComparison(tuple(schema), files, before, after), first.version
+
+
+_Places = defaultdict[str, defaultdict[str, list[Place]]]
 
 
 class _Served:
@@ -136,7 +193,7 @@ class _Local:
         return answer_request(self._reader, target, self._chosen, None, self._now, b"", Counts(), UNWATCHED).body
 
 
-def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:
+def _files(theirs: _Served, ours: _Local, were: _Places, are: _Places) -> Iterator[ServedFileChanges]:
     endpoints = list(dict.fromkeys(api.endpoint for one in (ours, theirs) for api in one.workspace.apis))
     main = ours.workspace.main_language
     # Asked for without a language, a server tells which one is its main one.
@@ -147,18 +204,35 @@ def _files(theirs: _Served, ours: _Local) -> Iterator[ServedFileChanges]:
         for lang in languages:
             old = before[lang] if lang in before else theirs.entries(endpoint, lang)
             new = ours.entries(endpoint, lang)
-            found = _changes(endpoint, lang, old, new)
+            found = _changes(ours.workspace.api(endpoint), endpoint, lang, old, new)
+            for places, entries in ((were, old), (are, new)):
+                for one in entries:
+                    places[endpoint][one].append((lang, False))
             if found.added or found.removed or found.changed:
                 yield found
 
 
-def _changes(endpoint: str, lang: str, old: dict[str, str], new: dict[str, str]) -> ServedFileChanges:
+def _changes(api: Api | None, endpoint: str, lang: str, old: dict[str, str], new: dict[str, str]) -> ServedFileChanges:
     both = (one for one in new if one in old and old[one] != new[one])
-    changes = (EntryDifference(one, tuple(field_changes(old[one], new[one]))) for one in both)
+    changes = (
+        EntryDifference(
+            one, tuple(field_changes(old[one], new[one])), title_of(api, msgspec.json.decode(new[one])) or one
+        )
+        for one in both
+    )
+    added, removed = (tuple(one for one in some if one not in others) for some, others in ((new, old), (old, new)))
     return ServedFileChanges(
         endpoint,
         lang,
-        added=tuple(one for one in new if one not in old),
-        removed=tuple(one for one in old if one not in new),
+        added,
+        removed,
         _changes=tuple(change for change in changes if change.values),
+        _came=tuple(_version(api, one, lang, new[one]) for one in added[:MOST_LISTED]),
+        _went=tuple(_version(api, one, lang, old[one]) for one in removed[:MOST_LISTED]),
     )
+
+
+def _version(api: Api | None, entry: str, lang: str, text: str) -> Version:
+    members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    fields = {name: value for name, value in members.items() if name not in RESERVED_FIELDS}
+    return version_of(api, entry, lang, msgspec.json.encode(fields).decode(), draft=False)

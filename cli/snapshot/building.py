@@ -6,13 +6,17 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
+from zoneinfo import ZoneInfo
 
 import typer
 
+from cli.changes.documents import endings_document, page_urls
+from cli.changes.report import Report
 from cli.location import NoWorkspace, begin_store, defined_id, store_at, workspace_directory
 from cli.options import AssetsHost, Json, StoreLocation, Strict, WorkspaceDirectory, assets_host
 from cli.output import documents, lines, wording
+from cli.output.passages import print_passages
 from cli.output.problems import print_problems, problem_documents
 from cli.output.progress import progress
 from cli.snapshot.held import held_document
@@ -23,7 +27,7 @@ from snapshots.times import now_ms
 if TYPE_CHECKING:
     from snapshots.build.build import BreakingChanges, BuildResult, Progress
     from snapshots.store.holds.holds import Hold
-    from snapshots.store.store import WorkspaceStore
+    from snapshots.store.store import Store, WorkspaceStore
 
 
 def build(
@@ -75,6 +79,7 @@ def build(
     wants_cache = target.bucket is not None if with_cache is None else with_cache
     begin_store(target)
     started, now = time.monotonic(), now_ms()
+    served = _current_version(root, target)
     try:
         with progress() as tell:
             result = build_workspace(
@@ -102,12 +107,16 @@ def build(
     except BreakingChanges as refusal:
         _report_breaking(refusal, json=json)
         raise typer.Exit(1) from None
+    ended = _ended(root, target, result, served)
     if json:
-        documents.write_json(build_document(result))
+        documents.write_json({**build_document(result), **endings_document(ended)})
     else:
         if result.problems.warnings:
             print_problems(result.problems, stderr=True)
         lines.answer(_build_sentence(result))
+        for section in () if ended is None else ended.endings:
+            lines.answer(section.title, style="bold")
+            print_passages(section.passages)
     if result.held is not None:
         lines.warning(_held_sentence(result.version, result.held))
     current = target.workspace(result.workspace).current() if result.activated else None
@@ -115,6 +124,41 @@ def build(
         before = current.previous[0] if current.previous else None
         _tell_of_a_lost_host(target.workspace(result.workspace), current.version, before)
         run_on_publish(on_publish, target.workspace(result.workspace), current, before)
+
+
+MOST_FETCHED: Final = 50_000_000
+"""Bytes of data files that differ, up to which a build into a bucket looks for renamed and removed entries."""
+
+
+def _current_version(root: Path, target: Store) -> str | None:
+    """Return the version that is current before a build; ``None`` for none, or where the build is going to fail."""
+    with suppress(ParquetryError):
+        current = target.workspace(defined_id(root)).current()
+        return None if current is None else current.version
+    return None
+
+
+def _ended(root: Path, target: Store, result: BuildResult, before: str | None) -> Report | None:
+    """Return the report of what was renamed and removed since the version ``before``; ``None`` where nothing was, or
+    where that would take reading too much from a bucket."""
+    if before is None or result.version == before or not (result.changed or result.activated):
+        return None
+    from snapshots.compare.diff import diff
+
+    workspace_store = target.workspace(result.workspace)
+    with suppress(ParquetryError):  # pruned meanwhile, or damaged: that is not about this build
+        old, new = (workspace_store.manifest(version) for version in (before, result.version))
+        kept = {file.content for file in new.files}
+        fetched = sum(file.bytes for file in old.files if file.content not in kept)
+        if target.bucket is not None and fetched > MOST_FETCHED:
+            return None
+        found = diff(workspace_store, before, result.version, entries_only=True)
+        if not found.removed:
+            return None
+        zone = ZoneInfo(found.new.workspace.timezone)
+        report = Report(found, found.new.workspace, zone, now_ms(), page_urls(root))
+        return report if report.endings else None
+    return None
 
 
 def _tell_of_a_lost_host(workspace_store: WorkspaceStore, version: str, before: str | None) -> None:

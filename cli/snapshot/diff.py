@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json as json_text
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
 from cli import completion
+from cli.changes.documents import page_urls
+from cli.changes.report import Report, counted
+from cli.changes.schema import show_schema
+from cli.changes.values import changed_values, tells_nothing
 from cli.location import ChosenWorkspace, NoWorkspace, choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, tables, wording
+from cli.output.passages import print_passages
 from cli.snapshot.commits import commit_document, commit_sentence
+from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from snapshots.compare.compatibility import SchemaChange
-    from snapshots.compare.diff import EntryDifference, FileDiff, SnapshotDiff, ValueChange
+    from snapshots.compare.diff import FileDiff, SnapshotDiff, ValueChange
+    from snapshots.compare.renames import Rename
 
 SHOWN = 20
 """Entries shown for each API and language, unless ``--limit`` is given."""
-VALUE_CELLS = 30
-"""Columns of the terminal for a value: two values and a field's name fit into 80."""
-SAME_BEFORE = 8
-"""Characters shown of the common beginning of two long values."""
-
-BREAKING = "BREAKING"
-
-_NAMES = {"_liveFrom": "live from", "_liveUntil": "live until", "_draftKey": "draft key"}
 
 
 def diff(
@@ -64,8 +63,9 @@ def diff(
 ) -> None:
     """Show what changed from one snapshot version to another.
 
-    The list has language versions added (+), changed (~, field by field) and removed (-), and changes to the
-    definitions, with those that break clients marked. --json lists every entry, with whole values.
+    The list has language versions added (+), changed (~, field by field) and removed (-), entries that only have
+    another ID now, and changes to the definitions, with those that break clients marked. Words are shown in plain text,
+    times in the workspace's time zone. --json lists every entry, with whole values.
     """
     from snapshots.compare.diff import diff as compare
 
@@ -75,7 +75,7 @@ def diff(
     if json:
         documents.write_json_parts(_json_parts(found))
     else:
-        _show(found, limit or None)
+        _show(found, limit or None, page_urls(chosen.directory))
     if (exit_code and not found.same) or (exit_code_breaking and found.breaking):
         raise typer.Exit(1)
 
@@ -95,7 +95,10 @@ def _versions(chosen: ChosenWorkspace, a: str | None, b: str | None) -> tuple[st
 
 
 def _json_parts(found: SnapshotDiff) -> Iterator[str]:
-    """Return the text of ``{from, to, entries: {added, changed, removed}, schema}``, an entry at a time."""
+    """Return the text of ``{from, to, entries: {added, changed, removed, renamed}, schema}``, an entry at a time.
+
+    The versions of a renamed entry are among the added and the removed ones too.
+    """
     from snapshots.compare.compatibility import change_document
 
     yield f'{{\n  "from": {_json(found.old.version)},\n  "to": {_json(found.new.version)},\n'
@@ -111,6 +114,8 @@ def _json_parts(found: SnapshotDiff) -> Iterator[str]:
     yield from _json_list("changed", changed)
     yield ",\n"
     yield from _json_list("removed", _with_ids(found.files, "removed"))
+    yield ",\n"
+    yield from _json_list("renamed", map(_rename_document, found.renames))
     yield "\n  },\n"
     yield from _json_list("schema", map(change_document, found.schema), "  ")
     yield "\n}"
@@ -135,6 +140,18 @@ def _where(file: FileDiff) -> dict[str, object]:
     return {"api": file.api, "lang": file.lang, "draft": file.draft}
 
 
+def _rename_document(one: Rename) -> dict[str, object]:
+    languages = {is_draft: [lang for lang, draft in one.places if draft is is_draft] for is_draft in (False, True)}
+    return {
+        "api": one.api,
+        "from": one.before,
+        "to": one.after,
+        "languages": languages[False],
+        "drafts": languages[True],
+        "exact": one.exact,
+    }
+
+
 def _value_document(value: ValueChange) -> dict[str, object]:
     return {"field": value.field, "from": value.before, "to": value.after}
 
@@ -143,7 +160,9 @@ def _json(value: object) -> str:
     return json_text.dumps(value, ensure_ascii=False)
 
 
-def _show(found: SnapshotDiff, limit: int | None) -> None:
+def _show(found: SnapshotDiff, limit: int | None, pages: Mapping[str, str]) -> None:
+    zone = ZoneInfo(found.new.workspace.timezone)
+    report = Report(found, found.new.workspace, zone, now_ms(), pages)
     lines.answer(f"{found.old.version} → {found.new.version}", style="bold")
     if found.new.described_commit is not None:
         lines.answer(f"Commit {commit_sentence(found.new)}", style="dim")
@@ -158,20 +177,15 @@ def _show(found: SnapshotDiff, limit: int | None) -> None:
             for file in found.files
         ]
         tables.table(("API", "LANGUAGE", *columns), rows, right=columns)
+        lines.answer(f"Times are {report.zone}.", style="dim")
+    for section in report.summary:
+        lines.answer("")
+        lines.answer(section.title, style="bold")
+        print_passages(section.passages)
     for file in found.files:
-        _show_file(file, limit)
+        _show_file(file, limit, report)
     lines.answer("")
-    lines.answer(_sentence(found))
-
-
-def show_schema(changes: Iterable[SchemaChange]) -> None:
-    """Print schema changes, the breaking ones first and marked."""
-    ordered = sorted(changes, key=lambda change: not change.breaking)
-    width = len(BREAKING) if any(change.breaking for change in ordered) else 0
-    lines.answer(f"{'':{width}}  DEFINITIONS", style="bold")
-    for change in ordered:
-        mark = BREAKING if change.breaking else ""
-        lines.answer(f"{mark:{width}}  {change}", style="red" if mark else "")
+    lines.answer(_sentence(found, report))
 
 
 def _sizes(file: FileDiff) -> tuple[int, int, int]:
@@ -182,70 +196,35 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _show_file(file: FileDiff, limit: int | None) -> None:
+def _show_file(file: FileDiff, limit: int | None, report: Report) -> None:
     lines.answer("")
     lines.answer(f"{file.api}, {file.lang}{', drafts' if file.draft else ''}", style="bold")
     left = sum(_sizes(file)) if limit is None else limit
+    api = report.workspace.api(file.api)
+    after = {one.after: one.before for one in report.renames if one.api == file.api}
+    before = {one.before: one.after for one in report.renames if one.api == file.api}
     shown = 0
-    for entry in file.added[:left]:
-        lines.answer(f"  + {entry}", style="green")
+    for entry in file.added[:left].to_pylist():
+        lines.answer(f"  + {entry}" + (f" (was {after[entry]})" if entry in after else ""), style="green")
         shown += 1
     for change in islice(file.changes(), left - shown):
         lines.answer(f"  ~ {change.id}", style="yellow")
-        for line in _value_lines(change):
-            lines.answer(line)
+        if tells_nothing(change):
+            lines.answer("      only the date of the last change")
+        print_passages(changed_values(api, change, report.zone), indent="      ")
         shown += 1
-    for entry in file.removed[: left - shown]:
-        lines.answer(f"  - {entry}", style="red")
+    for entry in file.removed[: left - shown].to_pylist():
+        lines.answer(f"  - {entry}" + (f" (now {before[entry]})" if entry in before else ""), style="red")
         shown += 1
     rest = sum(_sizes(file)) - shown
     if rest:
         lines.answer(f"  … and {_count(rest)} more; --limit 0 shows all, --json shows whole values", style="dim")
 
 
-def _value_lines(change: EntryDifference) -> Iterator[str]:
-    for value in change.values:
-        name = value_name(value.field)
-        if value.field == "_draftKey":
-            yield f"      {name}: another one"
-            continue
-        yield f"      {name}: {' → '.join(shortened(value.before, value.after))}"
-
-
-def value_name(field: str) -> str:
-    """Return the name of a ``ValueChange.field`` for people."""
-    return _NAMES.get(field, field)
-
-
-def shortened(before: Any, after: Any) -> tuple[str, str]:
-    """Return two values as one short line each; of long texts, the part where the two begin to differ."""
-    texts = [_one_line(value) for value in (before, after)]
-    start = 0
-    if max(map(len, texts)) > VALUE_CELLS:
-        same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), None)
-        start = max(0, (min(map(len, texts)) if same is None else same) - SAME_BEFORE)
-    first, second = (_cut(text, start) for text in texts)
-    return first, second
-
-
-def _one_line(value: Any) -> str:
-    return "-" if value is None else " ".join(_json(value).split())
-
-
-def _cut(text: str, start: int) -> str:
-    from rich.cells import cell_len, set_cell_size
-
-    if start > 1:
-        text = f"…{text[start:]}"
-    # Cut before measuring: a text may be megabytes long.
-    text = text[: VALUE_CELLS + 1]
-    return text if cell_len(text) <= VALUE_CELLS else f"{set_cell_size(text, VALUE_CELLS - 1).rstrip()}…"
-
-
-def _sentence(found: SnapshotDiff) -> str:
+def _sentence(found: SnapshotDiff, report: Report) -> str:
     if found.same:
         return "Nothing changed: the two snapshot versions have the same content."
-    entries = f"{_count(found.added)} added, {_count(found.changed)} changed, {_count(found.removed)} removed"
+    entries = counted(report.counts)
     if not found.schema:
         return f"{entries}."
     schema = wording.plural(len(found.schema), "change")

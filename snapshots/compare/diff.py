@@ -6,11 +6,11 @@ group at a time, twice for rows that differ: to find them, and when their change
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -21,8 +21,11 @@ import pyarrow.compute as pc
 
 from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, FileKind
 from snapshots.compare.compatibility import SchemaChange, paired_apis, schema_changes
-from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, side_by_side
-from snapshots.model import ALWAYS, GROUP_KIND, META_DATES, NEVER
+from snapshots.compare.endings import EndedReference, ended_references
+from snapshots.compare.renames import Place, Rename, find_renames
+from snapshots.compare.row_groups import Ints, RowGroups, opened_rows, rows_at, side_by_side
+from snapshots.compare.versions import Version, title_of, version_of
+from snapshots.model import ALWAYS, GROUP_KIND, META_DATES, NEVER, Api
 from snapshots.paths import Steps, written_path
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
@@ -36,6 +39,8 @@ DRAFT_KEY: Final = "_draftKey"
 """``ValueChange.field`` of facts that have no name in answers; field IDs begin with a letter, so none is equal."""
 ROWS_AT_ONCE: Final = 100
 """Rows made into objects at a time, so that other threads of a server wait for no more than a millisecond or so."""
+MOST_LISTED: Final = 5_000
+"""Versions of a file that came or went among which renamed entries are looked for."""
 HIDDEN: Final = "***"
 """Stands for a draft key, which opens unpublished content."""
 
@@ -60,6 +65,8 @@ class EntryDifference:
 
     id: str
     values: tuple[ValueChange, ...]
+    title: str = ""
+    """Its first text now; the ID where it has none."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,14 @@ class FileDiff:
     """Entry IDs, in the new file's order."""
     removed: pa.Array
     """Entry IDs, in the old file's order."""
+    apis: tuple[Api | None, Api | None]
+    """The definition before and now."""
     _old: Path | None
     _new: Path | None
     _rows: tuple[Ints, Ints]
     """The rows of changed language versions, in the old file and in the new one."""
+    _only: tuple[Ints, Ints]
+    """The rows of removed language versions in the old file, and of added ones in the new one."""
 
     @property
     def changed(self) -> int:
@@ -92,7 +103,25 @@ class FileDiff:
             old, new = (stack.enter_context(opened_rows(path)) for path in (self._old, self._new))
             for ours, theirs, _ in side_by_side(old, new, *self._rows):
                 for before, after in zip(_rows(ours), _rows(theirs), strict=True):
-                    yield EntryDifference(after["id"], tuple(_value_changes(before, after)))
+                    title = title_of(self.apis[1], msgspec.json.decode(after[JSON_COLUMN])) or after["id"]
+                    yield EntryDifference(after["id"], tuple(_value_changes(before, after)), title)
+
+    def went(self, most: int = MOST_LISTED) -> Iterator[Version]:
+        """Return the first removed versions. Raises ``StoreError`` for an unreadable file."""
+        return self._versions(self._old, self._only[0][:most], self.apis[0])
+
+    def came(self, most: int = MOST_LISTED) -> Iterator[Version]:
+        """Return the first added versions. Raises ``StoreError`` for an unreadable file."""
+        return self._versions(self._new, self._only[1][:most], self.apis[1])
+
+    def _versions(self, path: Path | None, rows: Ints, api: Api | None) -> Iterator[Version]:
+        if path is None or not len(rows):
+            return
+        with opened_rows(path) as opened:
+            for batch in rows_at(opened, rows):
+                for row in _rows(batch):
+                    live = (row["live_from"], row["live_until"])
+                    yield version_of(api, row["id"], self.lang, row[JSON_COLUMN], draft=self.draft, live=live)
 
 
 class ComparedFile(Protocol):
@@ -150,54 +179,133 @@ class SnapshotDiff(Comparison[FileDiff]):
 
     old: Manifest
     new: Manifest
+    _published: WorkspaceStore
+    _workspace_store: WorkspaceStore
+
+    @cached_property
+    def renames(self) -> tuple[Rename, ...]:
+        """The renamed entries, whose versions are among the added and the removed ones. Raises ``StoreError``."""
+        return tuple(rename for files in self.by_api() for rename in self._renames(files))
+
+    def by_api(self) -> list[list[FileDiff]]:
+        """Return the changes of the files of each API."""
+        return [list(files) for _, files in groupby(self.files, key=lambda file: file.api)]
+
+    def places(
+        self, apis: tuple[Api | None, Api | None], ids: Sequence[str], *, before: bool = False
+    ) -> dict[str, list[Place]]:
+        """Return the languages in which entries of an API, given as before and now, are there, by ID. Raises
+        ``StoreError``."""
+        manifest, api = (self.old, apis[0]) if before else (self.new, apis[1])
+        store = self._published if before else self._workspace_store
+        found: dict[str, list[Place]] = {}
+        if api is None or not ids:
+            return found
+        wanted = pa.array(ids, pa.string())
+        for lang in manifest.workspace.languages_of(api):
+            for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
+                file = manifest.file(api, lang, kind)
+                if file is None:
+                    continue
+                with opened_rows(store.bring_file(manifest.version, file)) as rows:
+                    there = rows.ids()
+                for one in there.filter(pc.is_in(there, value_set=wanted)).to_pylist():
+                    found.setdefault(one, []).append((lang, kind is FileKind.DRAFTS))
+        return found
+
+    def still_there(self, endpoint: str, ids: Sequence[str]) -> dict[str, list[Place]]:
+        """Return the languages in which entries of an API are there in the new version. Raises ``StoreError``."""
+        return self.places((None, self.new.workspace.api(endpoint)), ids)
+
+    def ended(self, gone: Mapping[str, Sequence[str]]) -> list[EndedReference]:
+        """Return the first references of the new version to entries in ``gone``, IDs by endpoint. Raises
+        ``StoreError``."""
+        return ended_references(self.new.workspace, self.new_files, gone)
+
+    def new_files(self, api: Api) -> Iterator[tuple[DataFile, Path]]:
+        """Return the files of an API in the new version. Raises ``StoreError``."""
+        for lang in self.new.workspace.languages_of(api):
+            for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
+                file = self.new.file(api, lang, kind)
+                if file is not None:
+                    yield file, self._workspace_store.bring_file(self.new.version, file)
+
+    def _renames(self, files: list[FileDiff]) -> list[Rename]:
+        if not any(len(file.added) for file in files) or not any(len(file.removed) for file in files):
+            return []
+        if any(max(len(file.added), len(file.removed)) > MOST_LISTED for file in files):
+            return []
+        went = [one for file in files for one in file.went()]
+        came = [one for file in files for one in file.came()]
+        apis = files[0].apis
+        left = {
+            entry: dict.fromkeys(lang for lang, _ in places) for entry, places in self.places(apis, _ids(went)).items()
+        }
+        known = self.places(apis, _ids(came), before=True)
+        new = {one.id for one in came if one.id not in known}
+        return find_renames(files[0].api, went, came, left, new)
+
+
+def _ids(versions: Iterable[Version]) -> list[str]:
+    return sorted({one.id for one in versions})
 
 
 def diff(
-    workspace_store: WorkspaceStore, old: str, new: str, *, published: WorkspaceStore | None = None
+    workspace_store: WorkspaceStore,
+    old: str,
+    new: str,
+    *,
+    published: WorkspaceStore | None = None,
+    entries_only: bool = False,
 ) -> SnapshotDiff:
     """Return the changes from version ``old`` to version ``new``.
 
-    ``published`` is the workspace in the store that has ``old``, where that is not ``workspace_store`` too.
+    ``published`` is the workspace in the store that has ``old``, where that is not ``workspace_store`` too. With
+    ``entries_only``, changed entries are not looked for, which takes the most time.
 
     Raises ``MissingVersion``, ``ManifestError``, and ``StoreError`` when a file cannot be read.
     """
     published = published or workspace_store
     before, after = published.manifest(old), workspace_store.manifest(new)
     files = []
-    for one, other, file, endpoint in _pairs(before, after):
+    for one, other, file, apis in _pairs(before, after):
         if one is not None and other is not None and one.content == other.content:
             continue
         paths = (
             None if one is None else published.bring_file(old, one),
             None if other is None else workspace_store.bring_file(new, other),
         )
-        found = _file_diff(endpoint, file, *paths)
+        found = _file_diff(apis, file, *paths, entries_only=entries_only)
         if len(found.added) or len(found.removed) or found.changed:
             files.append(found)
-    return SnapshotDiff(tuple(schema_changes(before.workspace, after.workspace)), tuple(files), before, after)
+    schema = tuple(schema_changes(before.workspace, after.workspace))
+    return SnapshotDiff(schema, tuple(files), before, after, published, workspace_store)
 
 
-def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, DataFile, str]]:
-    """Return (old file, new file, one that is there, endpoint) of every API, language and kind that one of the two
-    snapshots has."""
+_Apis: TypeAlias = tuple[Api | None, Api | None]
+
+
+def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, DataFile, _Apis]]:
+    """Return (old file, new file, one that is there, old and new definition) of every API, language and kind that one
+    of the two snapshots has."""
     pairs = paired_apis(old.workspace, new.workspace)
     matched = {before.uid for before, _ in pairs if before is not None}
     gone = [(api, None) for api in old.workspace.apis if api.uid not in matched]
     languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
     for before, after in chain(pairs, gone):
-        named = after or before
-        assert named is not None  # noqa: S101 - a pair has one of them, for mypy
         for lang in languages:
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
                 one = old.file(before, lang, kind) if before is not None else None
                 other = new.file(after, lang, kind) if after is not None else None
                 file = one or other
                 if file is not None:
-                    yield one, other, file, named.endpoint
+                    yield one, other, file, (before, after)
 
 
-def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None) -> FileDiff:
+def _file_diff(apis: _Apis, file: DataFile, old: Path | None, new: Path | None, *, entries_only: bool) -> FileDiff:
     nothing = np.zeros(0, dtype=np.int64)
+    named = apis[1] or apis[0]
+    assert named is not None  # noqa: S101 - a pair has one of them, for mypy
     with ExitStack() as stack:
         ours = stack.enter_context(opened_rows(old)) if old is not None else None
         theirs = stack.enter_context(opened_rows(new)) if new is not None else None
@@ -205,13 +313,17 @@ def _file_diff(endpoint: str, file: DataFile, old: Path | None, new: Path | None
         before = ours.ids() if ours is not None else empty
         after = theirs.ids() if theirs is not None else empty
         positions = pc.index_in(before, value_set=after)
-        removed = before.filter(pc.is_null(positions))
-        added = after.filter(pc.invert(pc.is_in(after, value_set=before)))
+        only = (
+            np.flatnonzero(np.asarray(pc.is_null(positions))),
+            np.flatnonzero(np.asarray(pc.invert(pc.is_in(after, value_set=before)))),
+        )
+        removed, added = before.take(pa.array(only[0])), after.take(pa.array(only[1]))
         rows = (nothing, nothing)
-        if ours is not None and theirs is not None:
+        if ours is not None and theirs is not None and not entries_only:
             both = np.flatnonzero(np.asarray(pc.is_valid(positions)))
             rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(positions)).astype(np.int64))
-    return FileDiff(endpoint, file.lang, file.kind is FileKind.DRAFTS, added, removed, old, new, rows)
+    is_draft = file.kind is FileKind.DRAFTS
+    return FileDiff(named.endpoint, file.lang, is_draft, added, removed, apis, old, new, rows, only)
 
 
 def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:

@@ -41,6 +41,11 @@ class RowGroups:
         """Return the IDs of all rows."""
         return self._file.read(columns=["id"]).column("id").combine_chunks()
 
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return the first row of each row group, and the first one after it."""
+        ends = [*self.starts[1:].tolist(), self._file.metadata.num_rows]
+        return [(first, end) for first, end in zip(self.starts.tolist(), ends, strict=True) if first < end]
+
     def group_of(self, rows: Ints) -> Ints:
         """Return the number of the row group that each row is in."""
         return np.searchsorted(self.starts, rows, side="right").astype(np.int64) - 1
@@ -88,6 +93,13 @@ def opened_rows(path: Path) -> Iterator[RowGroups]:
             rows.close()
     except (pa.ArrowException, OSError, KeyError) as error:
         raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+
+
+def rows_at(opened: RowGroups, rows: Ints) -> Iterator[pa.RecordBatch]:
+    """Return the rows at these positions, which ascend, in one batch a row group."""
+    groups = opened.group_of(rows)
+    for at in np.split(rows, np.flatnonzero(np.diff(groups)) + 1) if len(rows) else ():
+        yield opened.take(at)
 
 
 def side_by_side(

@@ -98,6 +98,12 @@ class Definitions(msgspec.Struct, frozen=True):
     strict: tuple[str, ...] = ()
     """The ``WARNING_CLASSES`` whose warnings are errors."""
 
+    @property
+    def page_urls(self) -> dict[str, str]:
+        """The ``page_url`` of each API whose definition has one, by endpoint."""
+        pages = {api.endpoint: self.sources[api.uid].page_url for api in self.workspace.apis}
+        return {endpoint: page for endpoint, page in pages.items() if page is not None}
+
     def served_at(self, public_url: str | None) -> Definitions:
         """Return these definitions with addresses of assets that begin with the server's own, ``public_url``.
 

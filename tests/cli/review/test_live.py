@@ -90,10 +90,10 @@ def test_entries(cms: Cms, server: ExampleServer, proposed: Path, place: Place) 
     assert found["entries"] == {"added": 1, "changed": 3, "removed": 1}
     assert found["breaking"] == 0
     for line in (
-        "changed <code>milk-roll</code>: price <code>180</code> → <code>190</code>",
-        "changed <code>shop</code>: seats <code>8</code> → <code>9</code>",
+        ": <code>180</code> → <code>190</code>",
+        "(en): Seats: <code>8</code> → <code>9</code>",
         "added <code>new-roll</code>",
-        "removed <code>sesame-ring</code>",
+        "<code>breads/sesame-ring</code>",
     ):
         assert line in found["comment"]
 
@@ -114,6 +114,20 @@ def test_changes_that_break_clients(cms: Cms, server: ExampleServer, proposed: P
     assert 'the field "vegan" is gone' in comment
     assert "stockists: the API is gone" in comment
     assert 'the language "ja" is gone' in comment
+
+
+@places
+def test_a_renamed_entry_is_no_removed_one(cms: Cms, server: ExampleServer, proposed: Path, place: Place) -> None:
+    breads = proposed / "content/breads"
+    for old in breads.glob("milk-roll.*md"):
+        old.rename(breads / old.name.replace("milk-roll", "soft-roll"))
+    (breads / "sesame-ring.md").unlink()
+    found = cms("review", str(proposed), "--live", place(server), "--json").json
+    [renamed] = found["renamed"]
+    assert (renamed["from"], renamed["to"], renamed["languages"]) == ("milk-roll", "soft-roll", ["en", "ja"])
+    assert [one["id"] for one in found["removed"]] == ["sesame-ring"]
+    assert (found["entries"]["added"], found["entries"]["removed"]) == (2, 3)
+    assert "0 added, 0 changed, 2 renamed, 1 removed." in found["comment"]
 
 
 def test_a_store_in_a_bucket(cms: Cms, server: ExampleServer, proposed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,13 +65,14 @@ def test_entries_and_definitions(cms: Cms, published: Path, proposed: Path) -> N
     found = json.loads(ran.out)
     assert found["workspace"] == "site"
     assert found["entries"] == {"added": 1, "changed": 1, "removed": 1}
+    assert [(one["api"], one["id"]) for one in found["removed"]] == [("authors", "mika")]
     shown = page(found["comment"])
     links = {link.text(): link.attributes["href"] for link in shown.css("a")}
     assert links == {"one": "https://pr-7.example/posts/one/en", "four": "https://pr-7.example/posts/four/en"}
     items = [" ".join(item.text().split()) for item in shown.css("li")]
-    assert 'changed one: title "One" → "Another title"' in items
-    assert "added four" in items
-    assert "removed mika" in items
+    assert "changed one, Another title (en): Title: One → Another title" in items
+    assert "added four, Four (en)" in items
+    assert "authors/mika, Mika (en)" in items
 
 
 def test_what_breaks_clients_comes_first_and_can_fail_the_job(cms: Cms, published: Path, proposed: Path) -> None:
@@ -116,7 +117,7 @@ def test_content_stays_text(cms: Cms, published: Path, proposed: Path, field: st
     shown = page(comment)
     places = shown.css("tbody td, li")
     assert len(places) >= len(HOSTILE)
-    assert {node.tag for where in places for node in where.css("*")} <= {"td", "li", "p", "code"}
+    assert {node.tag for where in places for node in where.css("*")} <= {"td", "li", "p", "code", "del", "ins", "ul"}
     for node in shown.css("code"):
         node.decompose()
     assert "@everyone" not in shown.text()

@@ -180,7 +180,86 @@ def test_show_counts_by_api_and_language(cms: Cms, site: Path) -> None:
     assert flip == {"at": "2126-01-01T00:00:00.000Z", "api": "blog", "lang": "en", "id": "two", "live": True}
     text = cms("snapshot", "show", version[:20]).out
     assert re.search(r"^blog +en +1 +1 +0 +1$", text, re.MULTILINE)
-    assert re.search(r"^2126-01-01 00:00:00 +blog +en +two +goes live$", text, re.MULTILINE)
+    assert "NEXT (Asia/Tokyo)" in text
+    assert re.search(r"^1 Jan 2126, 09:00 +goes live +en +blog/two$", text, re.MULTILINE)
+    assert "Left out" not in text
+    assert document["flipsLeftOut"] == 0
+
+
+def test_show_lists_what_comes_next_by_instant_and_says_what_it_leaves_out(cms: Cms, site: Path) -> None:
+    def scheduled(name: str, at: str, more: str = "") -> None:
+        (site / f"content/blog/{name}.md").write_text(
+            f"---\ntitle: {name}\ncreatedAt: 2026-01-01\nstatus: scheduled\npublishStart: {at}\n{more}---\n",
+            encoding="utf-8",
+        )
+
+    for number in range(20):
+        for suffix in ("", ".de"):
+            scheduled(f"launched-{number:02}{suffix}", "2125-03-01T09:00")
+    scheduled("english", "2125-03-01T09:00", "publishEnd: 2125-04-01\n")
+    for number in range(1, 12):
+        scheduled(f"later-{number:02}", f"2127-01-{number:02}T08:00:00Z")
+    cms("snapshot", "build")
+    lines = cms("snapshot", "show").out.splitlines()
+    table = lines[next(at for at, line in enumerate(lines) if line.startswith("NEXT")) + 1 :]
+    assert len(table) == 11
+    first = " ".join(table[0].split())
+    assert first.startswith(
+        "1 Mar 2125, 09:00 21 entries go live en, de blog/english (en), blog/launched-00, blog/launched-01, "
+    )
+    assert first.endswith("blog/launched-13 and 6 more")
+    assert table[1].split() == ["1", "Apr", "2125,", "00:00", "ends", "en", "blog/english"]
+    assert table[2].startswith("1 Jan 2126, 09:00")
+    assert table[9].startswith("7 Jan 2127, 17:00")
+    assert table[10] == (
+        "Left out: 4 later times with 4 language versions, the last on 11 Jan 2127, 17:00. --next 100 shows more."
+    )
+    all_of_it = cms("snapshot", "show", "--next", "14").out
+    assert "Left out" not in all_of_it
+    assert "11 Jan 2127, 17:00" in all_of_it
+    document = cms("snapshot", "show", "--next", "1", "--json").json
+    assert len(document["nextFlips"]) == 41
+    assert {flip["at"] for flip in document["nextFlips"]} == {"2125-03-01T00:00:00.000Z"}
+    assert document["flipsLeftOut"] == 13
+    assert cms("snapshot", "show", "--next", "0").status == 2
+
+
+def test_a_build_says_what_is_renamed_and_gone_and_what_ends_with_it(cms: Cms, site: Path) -> None:
+    definition = site / "apis/blog.yaml"
+    more = "page_url: /{lang}/blog/{id}/\nfields:\n  - {id: author, type: reference, api: authors}\n"
+    definition.write_text(definition.read_text(encoding="utf-8").replace("fields:\n", more), encoding="utf-8")
+    one = site / "content/blog/one.md"
+    one.write_text(one.read_text(encoding="utf-8").replace("title: One", "title: One\nauthor: mika"), encoding="utf-8")
+    first = cms("snapshot", "build").out
+    assert "Renamed" not in first
+    for suffix in ("", ".de"):
+        (site / f"content/blog/one{suffix}.md").rename(site / f"content/blog/first{suffix}.md")
+    (site / "content/authors/mika.yaml").unlink()
+    (site / "content/authors/ken.yaml").write_text("name: Ken\ncreatedAt: 2026-01-01\n", encoding="utf-8")
+    assert [line.strip() for line in cms("snapshot", "build", "--no-activate").out.splitlines()[2:]] == [
+        "Renamed",
+        "blog/one is now blog/first, with the same content in en and de",
+        "these addresses end: /en/blog/one/, /de/blog/one/",
+        "with aliases: [one] in first, references and links to the old ID lead to the new one",
+        "Removed",
+        "authors/mika, Mika (en)",
+        "1 entry still refers to it: blog/first (author; en)",
+    ]
+    document = cms("snapshot", "build", "--json").json
+    assert document["renamed"] == [
+        {
+            "api": "blog", "from": "one", "to": "first", "languages": ["en", "de"], "drafts": [], "exact": True,
+            "addresses": ["/en/blog/one/", "/de/blog/one/"], "references": [],
+        }
+    ]  # fmt: skip
+    assert document["removed"] == [
+        {
+            "api": "authors", "id": "mika", "languages": ["en"], "drafts": [], "addresses": [],
+            "references": [{"api": "blog", "id": "first", "lang": "en", "draft": False, "field": "author"}],
+        }
+    ]  # fmt: skip
+    again = cms("snapshot", "build", "--json").json
+    assert (again["renamed"], again["removed"]) == ([], [])
 
 
 def test_verify_tells_what_is_not_covered_until_it_is_activated(cms: Cms, site: Path) -> None:

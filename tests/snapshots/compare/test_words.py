@@ -37,6 +37,24 @@ def test_what_is_far_from_a_difference_is_left_out() -> None:
     assert len(runs[1].text.split()) <= CONTEXT
 
 
-def test_very_long_texts_are_shown_as_wholes() -> None:
+def test_blanks_alone_do_not_part_a_difference() -> None:
+    assert [run.text for run in word_runs("on warm rye bread here", "on cold white toast here")] == [
+        "on ",
+        "warm rye bread",
+        "cold white toast",
+        " here",
+    ]
+
+
+def test_a_word_in_a_very_long_text_is_found_and_texts_without_a_common_sentence_are_wholes() -> None:
+    sentences = [f"This is sentence number {number} of the text." for number in range(2_000)]
+    changed = list(sentences)
+    for at, word in ((0, "first"), (1_000, "middle"), (1_999, "last")):
+        changed[at] = changed[at].replace("number", word)
+    runs = word_runs(" ".join(sentences), " ".join(changed))
+    assert [(run.side.value, run.text) for run in runs if run.side in (Side.BEFORE, Side.AFTER)] == [
+        (side, word) for new in ("first", "middle", "last") for side, word in (("before", "number"), ("after", new))
+    ]
+    assert sum(len(run.text) for run in runs) < 500
     before, after = "a " * MOST_WORDS, "b " * MOST_WORDS
-    assert word_runs(before, after) == [Run(Side.BEFORE, before), Run(Side.AFTER, after)]
+    assert [run.text.strip() for run in word_runs(before, after)][:2] == [before.strip(), after.strip()]

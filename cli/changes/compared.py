@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from snapshots.compare.compatibility import SchemaChange
     from snapshots.compare.diff import EntryDifference
+    from snapshots.compare.endings import EndedReference
+    from snapshots.compare.renames import Place, Rename
+    from snapshots.compare.versions import Version
 
 
 class ReviewedFileChanges(Protocol):
@@ -40,6 +43,12 @@ class ReviewedFileChanges(Protocol):
     def changes(self) -> Iterator[EntryDifference]:
         """Return their differences."""
 
+    def came(self, most: int = ...) -> Iterator[Version]:
+        """Return the first added versions."""
+
+    def went(self, most: int = ...) -> Iterator[Version]:
+        """Return the first removed versions."""
+
 
 class ReviewedChanges(Protocol):
     """The changes from what is published to a workspace under review."""
@@ -67,6 +76,16 @@ class ReviewedChanges(Protocol):
     @property
     def breaking(self) -> int:
         """Return the number of schema changes that break clients."""
+
+    @property
+    def renames(self) -> Sequence[Rename]:
+        """Return the renamed entries, whose versions are among the added and the removed ones."""
+
+    def still_there(self, endpoint: str, ids: Sequence[str]) -> Mapping[str, Sequence[Place]]:
+        """Return the languages in which entries of an API are there after the change, by ID."""
+
+    def ended(self, gone: Mapping[str, Sequence[str]]) -> Sequence[EndedReference]:
+        """Return the first references to entries that are gone: IDs by endpoint."""
 
     @property
     def same(self) -> bool:
