@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from hashlib import blake2b, sha256
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from snapshots.build.steps import Plan
     from snapshots.build.workers import BuildWorkers
     from snapshots.compare.compatibility import SchemaChange
+    from snapshots.compile.assets import AssetUse
     from snapshots.model import Workspace
     from snapshots.sources.git_dates import GitDates
 
@@ -166,7 +167,8 @@ def build(
             is_same = manifest.content == last.content and (manifest.full or settings != FULL)
             if is_same and target.has_assets(manifest):
                 named = tuple(asset.path for asset in last.assets)
-                judged = _judge(inputs, found, last.recalled(), named, strict=strict, lenient=lenient)
+                every = _merged(found, last.recalled(), _strays(inputs, last.assets))
+                judged = _judge(inputs, every, named, strict=strict, lenient=lenient)
                 seconds = time.monotonic() - started
                 return BuildResult(
                     *(target.id, before, False, False, manifest.entries, seconds, judged, named), last.translations
@@ -243,7 +245,7 @@ def _all(
     """Return the problems ``found`` with the inputs, and what a check says of their content."""
     last = cache.load_last()
     if last is not None and _unchanged(inputs, last) and missing_in is None:
-        return CheckResult(_merged(found, last.recalled()), last.translations)
+        return CheckResult(_merged(found, last.recalled(), _strays(inputs, last.assets)), last.translations)
     from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a check with nothing to do
 
     content = Problems()
@@ -251,7 +253,18 @@ def _all(
         plan = steps.plan(inputs, cache, content, workers, tell, versions)
     _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan)
     missing = () if missing_in is None else steps.missing_entries(inputs.definitions.workspace, plan, missing_in)
-    return CheckResult(_merged(found, content), plan.translations, missing)
+    return CheckResult(_merged(found, content, _strays(inputs, plan.assets)), plan.translations, missing)
+
+
+def _strays(inputs: Inputs, assets: Iterable[AssetUse]) -> Problems:
+    """Return a warning for each file in an API's folder that is neither content nor one of the ``assets``."""
+    problems = Problems()
+    named = {asset.path for asset in assets}
+    knows_assets = inputs.definitions.rich_text.assets_url is not None
+    for stray in inputs.listing.strays:
+        if stray.path not in named and (knows_assets or stray.is_slip):
+            problems.warning(stray.path, 1, "stray-file", stray.message)
+    return problems
 
 
 class _Choices(msgspec.Struct, frozen=True):
@@ -287,7 +300,9 @@ def _build(
     plan = steps.plan(inputs, cache, problems, workers, tell, choices.versions)
     planned, assets = plan.files, plan.assets
     named = tuple(asset.path for asset in assets)
-    judged = _judge(inputs, found, problems, named, strict=choices.strict, lenient=choices.lenient)
+    judged = _judge(
+        inputs, _merged(found, problems, _strays(inputs, assets)), named, strict=choices.strict, lenient=choices.lenient
+    )
     workspace = inputs.definitions.workspace
     lost = None if choices.without_history else lost_dates(plan.history, workspace, target, before)
     if lost is not None:
@@ -399,10 +414,10 @@ def _remember(inputs: Inputs, cache: BuildCache, content: str, problems: Problem
         cache.forget_last()
 
 
-def _merged(first: Problems, second: Problems) -> Problems:
+def _merged(*every: Problems) -> Problems:
     merged = Problems()
-    merged.merge(first)
-    merged.merge(second)
+    for problems in every:
+        merged.merge(problems)
     return merged
 
 
@@ -411,14 +426,12 @@ def _classes(inputs: Inputs | None) -> tuple[str, ...]:
     return () if inputs is None else inputs.definitions.strict
 
 
-def _judge(
-    inputs: Inputs, found: Problems, content: Problems, assets: tuple[str, ...], *, strict: bool, lenient: bool
-) -> Problems:
+def _judge(inputs: Inputs, problems: Problems, assets: tuple[str, ...], *, strict: bool, lenient: bool) -> Problems:
     """Return all problems as the workspace and the options judge them.
 
     Raises ``WorkspaceRefused`` when there is an error among them.
     """
-    judged = _merged(found, content).judged(strict=strict, classes=_classes(inputs), lenient=lenient)
+    judged = problems.judged(strict=strict, classes=_classes(inputs), lenient=lenient)
     if judged.errors:
         raise _refusal(judged, assets)
     return judged

@@ -38,6 +38,8 @@ class CheckedApi(msgspec.Struct, frozen=True):
 def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CheckedApi]:
     """Report versions that clash with each other; return the rows without them."""
     checked = [_without_doubles(workspace, _numbered(api), problems) for api in compiled]
+    for api in checked:
+        _check_case(api, problems)
     return [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
 
 
@@ -95,6 +97,29 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
     return replace(api, index=index.filter(pa.array(keep)), entries=api.entries[keep])
 
 
+def _check_case(api: CheckedApi, problems: Problems) -> None:
+    """Warn of IDs that differ in upper and lower case only."""
+    lower = pc.ascii_lower(api.ids)
+    if len(pc.unique(lower)) == len(lower):
+        return
+    spellings: dict[str, list[str]] = {}
+    for entry_id, folded in zip(api.ids.to_pylist(), lower.to_pylist(), strict=True):
+        spellings.setdefault(folded, []).append(entry_id)
+    alike = {other: same for same in map(sorted, spellings.values()) if len(same) > 1 for other in same[1:]}
+    rows = api.index.filter(pc.is_in(api.index["id"], value_set=pa.array(list(alike), pa.string())))
+    told = set[str]()
+    for row in rows.sort_by([("file", "ascending"), ("line", "ascending")]).to_pylist():
+        if row["id"] in told:
+            continue
+        told.add(row["id"])
+        first = alike[row["id"]][0]
+        message = (
+            f"the ID {row['id']!r} differs from {first!r} in upper and lower case only: they are two entries, and "
+            "many file systems and readers take them for one. Rename one"
+        )
+        problems.warning(api.files[row["file"]], row["line"], "ids-alike", message, item=row["item"])
+
+
 def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
     """Report versions of an object API with another ID than the first one's, and leave them out."""
     if len(api.index) < 2:
@@ -132,6 +157,7 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
             message = f"{one.path.name}: there is no entry {given!r} in {' or '.join(apis)}"
             if row["written"] is not None:
                 message += f" (as an ID: {row['target']!r})"
+            message += _alike(row["target"], [ids[uid] for uid in one.targets])
             problems.warning(api.files[row["file"]], row["line"], "dangling-reference", message, item=row["item"])
         for row in _shown(found.filter(pa.array(there > 1)), problems, "ambiguous-reference"):
             message = (
@@ -157,8 +183,18 @@ def _check_links(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array]
         dangling = mine.filter(pc.invert(pc.is_in(_one(mine["target"]), value_set=ids[target.uid])))
         for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
             message = f"a link leads to {row['target']!r} in {target.endpoint}, and there is no such entry"
+            message += _alike(row["target"], [ids[target.uid]])
             problems.warning(api.files[row["file"]], row["line"], "dangling-link", message, item=row["item"])
         problems.add_uncounted([("warning", "dangling-link", max(0, len(dangling) - KEPT_PER_KIND))])
+
+
+def _alike(entry_id: str, every: list[pa.Array]) -> str:
+    """Return a hint at an ID that differs in upper and lower case only, or none."""
+    for ids in every:
+        found = ids.filter(pc.equal(pc.ascii_lower(ids), entry_id.lower()))
+        if len(found):
+            return f"; did you mean {found[0].as_py()!r}?"
+    return ""
 
 
 def _known_ids(api: CheckedApi) -> pa.Array:

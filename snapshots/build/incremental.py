@@ -83,7 +83,8 @@ def compile_workspace(
         _ApiUpdate(root, cache, definitions, by_api[api.uid], api, state.apis.get(api.uid), git, started_ns)
         for api in definitions.workspace.apis
     ]
-    pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed)]
+    now = None if git is None else started_ns // 1_000_000
+    pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed, now)]
     compiled: list[CompiledPiece] = []
     if pieces:
         compiler = PieceCompiler(root, cache.directory, definitions)

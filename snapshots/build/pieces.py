@@ -50,6 +50,8 @@ class Piece:
     start: int = 0
     end: int | None = None
     """The byte range of the only file; ``None`` means whole files."""
+    uncommitted_at: int | None = None
+    """The present, UTC milliseconds, at which a file without commits is new; ``None`` where there is no checkout."""
 
 
 @dataclass(slots=True)
@@ -125,23 +127,25 @@ def file_digest(root: Path, source: SourceFile) -> str:
         return ""
 
 
-def cut_into_pieces(root: Path, api: Api, files: list[tuple[int, SourceFile, GitRange | None]]) -> Iterator[Piece]:
-    """Group small files together and cut bulk files at line ends."""
+def cut_into_pieces(
+    root: Path, api: Api, files: list[tuple[int, SourceFile, GitRange | None]], uncommitted_at: int | None
+) -> Iterator[Piece]:
+    """Group small files together and cut bulk files at line ends; ``uncommitted_at`` is as in ``Piece``."""
     batch: list[tuple[int, SourceFile, GitRange | None]] = []
     size = 0
     for item in files:
         source = item[1]
         if _is_bulk(source):
             for start, end in _ranges(root / source.path, source):
-                yield Piece(api.uid, (item,), start, end)
+                yield Piece(api.uid, (item,), start, end, uncommitted_at)
             continue
         batch.append(item)
         size += source.size
         if len(batch) >= PIECE_FILES or size >= PIECE_BYTES:
-            yield Piece(api.uid, tuple(batch))
+            yield Piece(api.uid, tuple(batch), uncommitted_at=uncommitted_at)
             batch, size = [], 0
     if batch:
-        yield Piece(api.uid, tuple(batch))
+        yield Piece(api.uid, tuple(batch), uncommitted_at=uncommitted_at)
 
 
 def _is_bulk(source: SourceFile) -> bool:
@@ -212,7 +216,7 @@ class PieceCompiler:
                     api_source.collection,
                     is_translation=source.lang not in (None, workspace.main_language),
                 )
-                compiler.compile(source, number, documents, problems, repeated, git)
+                compiler.compile(source, number, documents, problems, repeated, git, piece.uncommitted_at)
             findings[number] = Findings(
                 problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())
             )

@@ -49,6 +49,18 @@ _NAMES = ".*"
 _ADDRESS = re.compile(r"(?![A-Za-z][A-Za-z0-9+.-]*:|/)([^?#]+)((?:\?[^#]*)?(?:#.*)?)")
 
 
+ON_ONE_COMPUTER = (
+    "is a path on one computer, which no browser of anybody else can open: put the file beside this one, and write its "
+    "name alone, such as oven.jpg"
+)
+_LOCAL = re.compile(r"[A-Za-z]:[\\/]|\\\\|file:", re.IGNORECASE)
+
+
+def is_local_path(url: str) -> bool:
+    """Return whether an address is a path of Windows with a drive or a host, or leads to a file by its scheme."""
+    return _LOCAL.match(url) is not None
+
+
 class MissingAsset(ValueError):
     """A text names a file that is not there, or that may not be delivered. The message names the reason alone."""
 
@@ -172,7 +184,8 @@ class Assets:
     def _read(self, path: str) -> tuple[str, Asset]:
         """Return the name for a file, and the asset without its address."""
         if not (self._root / path).is_file():
-            raise MissingAsset(f"leads to {path}, and there is no such file")
+            hint = ": write / instead of \\" if "\\" in path else ""
+            raise MissingAsset(f"leads to {path}, and there is no such file{hint}")
         wrong = wrong_link(self._root, path)
         if wrong is not None:
             raise MissingAsset(f"leads to {path}, which {wrong}")

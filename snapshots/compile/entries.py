@@ -41,6 +41,7 @@ from snapshots.model import (
     REFERENCE_TYPES,
     TEXT_TYPES,
     Api,
+    ApiKind,
     FieldPath,
     Status,
     Workspace,
@@ -50,8 +51,17 @@ from snapshots.paths import Steps, written_path
 from snapshots.problems import Problems
 from snapshots.sources.listing import SourceFile
 from snapshots.sources.site_paths import SitePaths
+from snapshots.sources.unknown_languages import unknown_language, what_to_do
+from snapshots.times import format_datetime
 
 _STATUSES = {status.value: status for status in Status}
+_MEANT_BY_STATUS = {
+    **{status.value: status for status in Status},
+    **dict.fromkeys(("publish", "live", "public", "online", "ready", "active"), Status.PUBLISHED),
+    **dict.fromkeys(("unpublished", "in progress", "wip", "private", "hidden", "offline", "archived"), Status.DRAFT),
+    **dict.fromkeys(("schedule", "planned", "future"), Status.SCHEDULED),
+}
+"""The statuses that other words, in lower case, are likely to mean."""
 _NO_PATHS: Mapping[str, SitePaths] = {}
 _NO_LAUNCHES: Mapping[str, int] = {}
 UNKNOWN_KEY = "unknown-key"
@@ -144,7 +154,7 @@ class ApiCompiler:
         self._keys = {name: parse_expression(meta.get(name, name), languages=every) for name in ("lang", "draftKey")}
         self._audience = Audience(meta, source.hidden, every)
         self._status_at = parse_expression(meta.get("status", "status"), languages=every)
-        self._ids = EntryIds(api, source, every)
+        self._ids = EntryIds(api, source, every, workspace.languages)
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
         expressions += [*self._keys.values(), *self._ids.expressions, *self._audience.expressions]
         self._launches = Launches(launches, meta, {key for one in expressions for key in one.keys}, zone, every)
@@ -157,6 +167,8 @@ class ApiCompiler:
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._file_facts: dict[str, FileFacts] = {}
+        self._new_at: int | None = None
+        """When the file at work was first there, as far as git knows, UTC milliseconds."""
 
     def rows(self) -> CompiledRows:
         """Return all good versions added so far, and forget them."""
@@ -172,14 +184,18 @@ class ApiCompiler:
         problems: Problems,
         repeated: Repeated,
         git: GitRange | None,
+        uncommitted_at: int | None = None,
     ) -> None:
         """Add every good version of a file's documents; report the others.
 
-        ``number`` is the file's number in ``CompiledRows.file``, ``git`` its first and last commit.
+        ``number`` is the file's number in ``CompiledRows.file``, ``git`` its first and last commit; ``uncommitted_at``
+        is the instant at which a file without commits is new, UTC milliseconds, ``None`` where there is no checkout.
         """
+        self._new_at = git[0] if git is not None else uncommitted_at
         known = self._known
         self._file_facts.clear()
         self._rich_text.file = source.path
+        self._check_language_of_item(source, problems)
         for document in documents:
             file_facts = self._facts_of(source, source.lang or self._main_language)
             item = self._ids.item_name(document, file_facts)
@@ -208,6 +224,17 @@ class ApiCompiler:
             said: set[tuple[int, str, Steps]] = set()
             for lang in self._languages_of(source, document, item, problems):
                 self._add_version(source, number, document, item, lang, is_draft, problems, repeated, git, said)
+
+    def _check_language_of_item(self, source: SourceFile, problems: Problems) -> None:
+        """Warn of an object's file whose name ends with a language that the workspace lacks: in a list, the ID is wrong
+        then."""
+        if self._api.kind is not ApiKind.OBJECT or source.parts or source.lang is not None:
+            return
+        unknown = unknown_language(source.name, self._workspace.languages, self._lang_map)
+        if unknown is not None:
+            message = f"the file's name says language {unknown!r}, and is read as {self._main_language}: "
+            message += what_to_do(unknown, self._workspace.languages)
+            problems.warning(source.path, 1, "unknown-language", message)
 
     def _check_inside(
         self, source: SourceFile, document: ContentDocument, item: str, problems: Problems, repeated: Repeated
@@ -353,6 +380,7 @@ class ApiCompiler:
 
         cells: list[Any] = []
         delivered: dict[str, Any] = {}
+        lacking: list[str] = []
         for plan in self._plans:
             written = plan.expression.read(document, file_facts)
             try:
@@ -384,12 +412,17 @@ class ApiCompiler:
             for compiled_at, path, inner in parts_of(plan.path, value):
                 inside, there = _as_written(written, compiled_at, kept)
                 if path.field.required and needs_all and path.field.lacks(inner):
+                    good = False
+                    if _reads_front_matter(plan, written) and _has_no_front_matter(document):
+                        lacking.append(plan.path.name)
+                        continue
                     message = f"{written_path(plan.path.name, inside)}: required, but has no value"
                     below = (*plan.expression.below, *inside) if inside else ()
                     wrong("required", plan.expression.key, message, steps=below)
-                    good = False
                 if path.field.type in REFERENCE_TYPES:
                     self._refer(number, document, item, language, plan, there, path, inside, inner)
+        if lacking:
+            wrong("front-matter", None, _no_front_matter(lacking))
         written_key = self._keys["draftKey"].read(document, file_facts)
         draft_key = None if is_missing(written_key) else written_key
         if draft_key is not None and not (isinstance(draft_key, str) and valid_id(draft_key)):
@@ -400,10 +433,17 @@ class ApiCompiler:
                 self._rows.references.append((number, document.line, item, language, LEFT_OUT, entry_id, None))
             return
 
+        state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
         created, updated, published, dates_are = meta_dates(dates, source, document.line, item, git, problems)
+        began = dates[0] if dates[0] is not None else self._new_at
+        if end is not None and began is not None and end <= began and state == LIVE:
+            message = (
+                f"{format_datetime(end)} was over when the entry was first there, {format_datetime(began)}: it has "
+                "never been live, and never will be. Correct it or remove it"
+            )
+            doubtful("ended-before", self._dates.expressions["publishEnd"].key, message, "publishEnd")
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
-        state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
         json = _encode(delivered)
         key = None if draft_key is None else str(draft_key)
         facts = (entry_id, created, updated, published, live_from, live_until)
@@ -500,8 +540,30 @@ class ApiCompiler:
             truth = plain_truth(written) if keeps_back_by_false(steps[-1]) else None
             if truth is not None:
                 return Status.PUBLISHED if truth else Status.DRAFT
-        wrong("status", self._status_at.key, f"status is {written!r}; it must be published, scheduled or draft")
+        meant = _MEANT_BY_STATUS.get(written.strip().lower()) if isinstance(written, str) else None
+        hint = f"; did you mean {meant.value!r}?" if meant is not None else ""
+        said = repr(str(written)) if isinstance(written, str) else repr(written)
+        wrong("status", self._status_at.key, f"status is {said}; it must be published, scheduled or draft{hint}")
         return None
+
+
+def _reads_front_matter(plan: _FieldPlan, written: RawValue) -> bool:
+    """Return whether a field's value would stand in a Markdown file's front matter."""
+    return plan.expression.key is not None and type(written) is not Markdown
+
+
+def _has_no_front_matter(document: ContentDocument) -> bool:
+    """Return whether a document is a Markdown file that begins with its text."""
+    return document.body is not None and not document.values and document.line_of("$body") == 1
+
+
+def _no_front_matter(lacking: Sequence[str]) -> str:
+    names = f"{', '.join(lacking[:-1])} and {lacking[-1]}" if len(lacking) > 1 else lacking[0]
+    has = "have" if len(lacking) > 1 else "has"
+    return (
+        f"there is no front matter, so {names} {has} no value: begin the file with a line of ---, a line such as "
+        f"'{lacking[0]}: …' for each, and another line of ---"
+    )
 
 
 def _as_written(raw: RawValue, steps: Steps, kept: dict[int, list[int]]) -> tuple[Steps, RawValue]:

@@ -11,16 +11,20 @@ from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
 from snapshots.model import Api, ApiKind
 from snapshots.sources.listing import SourceFile
+from snapshots.sources.unknown_languages import unknown_language, what_to_do
 
 
 class EntryIds:
     """Reads the IDs of one API's documents."""
 
-    def __init__(self, api: Api, source: ApiSource, languages: tuple[str, ...]) -> None:
-        """``languages`` are all spellings of languages."""
+    def __init__(
+        self, api: Api, source: ApiSource, spellings: tuple[str, ...], languages: tuple[str, ...] = ()
+    ) -> None:
+        """``spellings`` are all spellings of the ``languages`` of the workspace."""
         self._api = api
-        self._written = parse_expression(dict(source.meta).get("id", "id"), languages=languages)
-        self._template = parse_expression(source.id, languages=languages) if source.id else None
+        self._written = parse_expression(dict(source.meta).get("id", "id"), languages=spellings)
+        self._template = parse_expression(source.id, languages=spellings) if source.id else None
+        self._languages, self._lang_map = languages, source.lang_map
         self._id_map, self._implied_id = source.id_map, source.implied_id
         self._has_patterns = bool(source.patterns)
         self.key = self._written.key
@@ -82,6 +86,11 @@ class EntryIds:
             wrong("id", None, f"no ID: add an 'id' key ({ID_IN_WORDS})")
             return None
         if not valid_id(source.id):
+            unknown = None if source.lang else unknown_language(source.id, self._languages, self._lang_map)
+            if unknown is not None and valid_id(source.id.removesuffix(f".{unknown}")):
+                message = f"the file's name says language {unknown!r}, and {what_to_do(unknown, self._languages)}"
+                wrong("unknown-language", None, message)
+                return None
             wrong(
                 "id",
                 None,

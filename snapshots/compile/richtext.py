@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 import nh3
 
-from snapshots.compile.assets import Asset, Assets, MissingAsset
+from snapshots.compile.assets import ON_ONE_COMPUTER, Asset, Assets, MissingAsset, is_local_path
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.markup import ADDRESSES, ANY_TAG, Removed, is_allowed_url, removed
@@ -75,6 +75,13 @@ _ENDS = frozenset("\"'()<>[]{} \t\n")
 """Characters after an address."""
 _IMAGE = re.compile(r'(<img (?:[^>]* )?src="([^"]*)"[^>]*>)')
 _EMPTY_ALT = re.compile(r"""\balt\s*=\s*(?:""|'')""", re.IGNORECASE)
+_LOCAL_MEDIA = re.compile(
+    r"<(?:img|video|audio|source)\b[^>]*?\s(?:src|poster)\s*=\s*(?:\"|')?(?P<address>[^\"'>]*)"
+    r"|!\[[^\]<]*\]\((?P<text>(?:[A-Za-z]:\\|file:)[^)<]*)\)",
+    re.IGNORECASE,
+)
+"""The address of a picture, a video or a sound; and a picture in Markdown that is none, for a blank in its path."""
+_CODE_ELEMENT = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 _LANGUAGE = re.compile("language-.")
 _FRAME_URL = re.compile(r"(?:https:)?//([A-Za-z0-9.-]+)(?::[0-9]+)?(?:[/?#][^\\\s]*)?", re.IGNORECASE)
 """An address whose host every browser takes for the same."""
@@ -202,6 +209,8 @@ class RichText:
             plain = html.replace("&quot;", '"') if "&" in html else html
             text = plain_text(plain)
             if text is not None:
+                if ":\\" in html or "](file:" in html:
+                    self._tell_local_paths(html, written)
                 return plain, text
         _refuse_costly(html)
         self._followed.clear()
@@ -211,7 +220,10 @@ class RichText:
         except UnicodeEncodeError:
             _refuse_surrogates(html)
             raise
-        self.removed += removed(html, settled, written, self.way)
+        lost = removed(html, settled, written, self.way)
+        self.removed += lost
+        if ":\\" in html or any(one.what.startswith(("src of", "poster of")) for one in lost):
+            self._tell_local_paths(html, written)
         if self._followed:
             self._tell_links(written)
         if "<img" in settled:
@@ -259,6 +271,15 @@ class RichText:
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
                 self.doubts.append(TextDoubt(line, "dangling-link", message, way=self.way))
+
+    def _tell_local_paths(self, html: str, written: str) -> None:
+        """Report pictures, videos and sounds that are named by a path on one computer."""
+        for found in _LOCAL_MEDIA.finditer(_CODE_ELEMENT.sub("", html)):
+            href = unquote(unescape(found["address"] or found["text"])).strip()
+            if is_local_path(href):
+                message = f"{_cut(href)} {ON_ONE_COMPUTER}"
+                line = self._line_of(href, written)
+                self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=True, way=self.way))
 
     def _line_of(self, href: str, written: str) -> int:
         """Return the line, from 0, on which an address first stands in a text; 0 where it does not."""

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from snapshots.compile.assets import MissingAsset
+from snapshots.compile.assets import ON_ONE_COMPUTER, MissingAsset, is_local_path
 from snapshots.compile.richtext import ALT_IN_FIELDS, DoubtfulImage, ImageDoubt, RichText, TextDoubt, image_doubts
 from snapshots.documents.document import Markdown, Plain, RawValue, is_missing, is_null
 from snapshots.documents.slips import in_ascii
@@ -88,7 +88,10 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
             return _boolean
         case ValueKind.OPTION:
             check = _option_check(field.options)
-            return partial(_many, check, "a list of options") if facts.is_array else partial(_one, check, "one option")
+            if facts.is_array:
+                many = partial(_many, check, "a list of options")
+                return partial(_free_options, many, rich_text) if field.options is None else partial(_options, many)
+            return partial(_one, check, "one option")
         case ValueKind.ENTRY:
             check = slug_id if normalise_reference else _checked_id
             many = partial(_many, check, "a list of entry IDs")
@@ -242,6 +245,32 @@ def _many(check: Check, expected: str, raw: RawValue) -> Compiled:
     return value, value, None
 
 
+def _free_options(many: Compiler, rich_text: RichText, raw: RawValue) -> Compiled:
+    """Compile a list of any texts. A single text that looks like several is doubtful."""
+    if isinstance(raw, str) and not is_missing(raw) and _SEVERAL.search(raw) is not None:
+        message = f'{_shown(raw)} is one value here; {_as_list(raw)}, or ["…"] around it if it is one'
+        rich_text.doubts.append(TextDoubt(0, "one-value", message, way=rich_text.way))
+    return many(raw)
+
+
+def _options(many: Compiler, raw: RawValue) -> Compiled:
+    """Compile a list of options of which all are known."""
+    try:
+        return many(raw)
+    except InvalidValue as error:
+        if isinstance(raw, str) and _SEVERAL.search(raw) is not None:
+            raise InvalidValue(f"{error}; {_as_list(raw)}") from None
+        raise
+
+
+_SEVERAL = re.compile("[,;\u3001\uff0c]|^-")
+
+
+def _as_list(text: str) -> str:
+    parts = [part.strip().removeprefix("-").strip() for part in re.split("[,;\u3001\uff0c]| -(?=\\S)", text)]
+    return f"to give several, write [{', '.join(part for part in parts if part)}]"
+
+
 def each(compiler: Compiler, rich_text: RichText, raw: RawValue) -> Compiled:
     """Compile a list of objects, whose rich texts ``rich_text`` compiles; a single one is a list of one.
 
@@ -318,6 +347,8 @@ def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:
         raise InvalidValue(
             f"{_shown(url)} is not a URL: it must not begin or end with white space, or hold control characters"
         )
+    if is_local_path(url):
+        raise InvalidValue(f"{_shown(url)} {ON_ONE_COMPUTER}")
     try:
         asset = rich_text.asset(_check_characters(str(url)))
     except MissingAsset as error:

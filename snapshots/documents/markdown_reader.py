@@ -80,8 +80,7 @@ def _front_matter(file: str, text: str, problems: Problems) -> tuple[dict[str, R
     try:
         value, lines = reader.root()
     except InvalidYaml as error:
-        reader.report(file, problems)
-        problems.error(file, error.line, error.kind, str(error), in_version=True)
+        reader.report_end(file, problems, error, in_version=True)
         return None
     broken = bool(reader.complaints)
     reader.report(file, problems)

@@ -23,6 +23,7 @@ _NAMED_OPENING = re.compile(r"---[ \t]*(?P<format>yaml|yml|toml|json)[ \t]*\r?\n
 _ALMOST_CLOSING = re.compile(r"^[ \t\u3000]*[-\u2010-\u2015\u2212\uff0d]{2,}[ \t\u3000]*\r?$", re.MULTILINE)
 _WIDE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+)[ \t\u3000]*\uff1a")
 _CLOSE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+):[^ \t\r\n/\\:]")
+_EQUALS = re.compile(r"([\w-]+) *= *(\S.*)")
 _SWALLOWED_KEY = re.compile(r"\n[ \t]*(?:- +)?[\w.-]+:(?: |\r?\n)")
 _SECOND_COLON = "mapping values are not allowed in this context"
 _BEGINNINGS = {
@@ -96,7 +97,15 @@ def yaml_slip(text: str, error: yaml.MarkedYAMLError, at: int) -> tuple[int, str
 
 def scalar_slip(text: str) -> tuple[int, str] | None:
     """Return line (from 0) and message of the slip that made a mapping one text; ``None`` where none is known."""
-    return _colon_slip(text.split("\n"), 0)
+    lines = text.split("\n")
+    equals = _EQUALS.match(lines[0])
+    if equals is not None:
+        message = (
+            f"{equals[1]!r} is followed by =, which YAML has no use for: write '{equals[1]}: {equals[2].strip()}', or, "
+            "if all of it is TOML, begin and end it with a line of +++"
+        )
+        return 0, message
+    return _colon_slip(lines, 0)
 
 
 def in_ascii(text: str) -> str | None:

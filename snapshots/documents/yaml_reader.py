@@ -23,6 +23,7 @@ import yaml
 
 from snapshots.documents.document import MAX_DEPTH, ContentDocument, LineTree, Plain, RawValue, decode, item_name
 from snapshots.documents.slips import scalar_slip, yaml_slip
+from snapshots.documents.yaml_faults import plain_fault
 from snapshots.problems import Problems
 
 MAX_REPEATED = 4 * 1024 * 1024
@@ -40,15 +41,6 @@ _LIST = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|---(?=\s))*(?:-\s|\[)")
 _NOT_YAML = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 # YAML 1.1 counts these as line ends; editors and git do not.
 _OWN_BREAKS = re.compile("[\x85\u2028\u2029]")
-
-_HINTS = {
-    "mapping values are not allowed in this context": "a value that holds ': ' must be quoted",
-    "found character that cannot start any token": "indent with spaces, not tabs; quote what begins with @ or `",
-    "did not find expected key": "check the indentation and the quotes of the line before",
-    "could not find expected ':'": "a key needs ': ' after it; check the quotes of the lines before",
-    "found unknown escape character": "write a backslash twice inside double quotes, or use single quotes",
-    "did not find expected alphabetic or numeric character": "quote a value that begins with * or &",
-}
 
 
 class InvalidYaml(ValueError):
@@ -118,8 +110,7 @@ def read_yaml(file: str, data: bytes, problems: Problems) -> Iterator[ContentDoc
                 message = f"expected a mapping (key: value), got {describe(value)}" if slip is None else slip[1]
                 problems.error(file, lines.line, "no-mapping", message, in_version=True, item=item_name(item))
     except InvalidYaml as error:
-        reader.report(file, problems)
-        problems.error(file, error.line, error.kind, str(error), in_version=not is_list)
+        reader.report_end(file, problems, error, in_version=not is_list)
 
 
 def describe(value: RawValue) -> str:
@@ -167,6 +158,13 @@ class YamlReader:
             problems.error(file, complaint.line, complaint.kind, complaint.message, in_version=True, item=item)
         self.complaints.clear()
 
+    def report_end(self, file: str, problems: Problems, error: InvalidYaml, *, in_version: bool) -> None:
+        """Report why reading could not go on, or the complaint before it: what follows a first fault may follow from
+        it."""
+        first = min((*self.complaints, Complaint(error.line, error.kind, str(error))), key=lambda one: one.line)
+        problems.error(file, first.line, first.kind, first.message, in_version=in_version)
+        self.complaints.clear()
+
     def _line(self, mark: Any) -> int:
         if self._breaks is None:
             return self._first + int(mark.line)
@@ -187,13 +185,17 @@ class YamlReader:
             slip = yaml_slip(self._text, error, line - self._first)
             if slip is not None:
                 raise InvalidYaml(self._first + slip[0], "syntax", slip[1]) from None
+            begun = line if error.context_mark is None else self._line(error.context_mark)
+            fault = plain_fault(self._text, error, line - self._first, begun - self._first)
+            if fault is not None:
+                message = fault[1].replace("{begun}", str(begun))
+                raise InvalidYaml(self._first + fault[0], "syntax", message) from None
             problem = error.problem or "not valid YAML"
             message = f"{problem} {error.context}" if error.context else problem
             where = "" if mark is None else f" (column {mark.column + 1})"
-            hint = f": {_HINTS[problem]}" if problem in _HINTS else ""
-            if error.context_mark is not None and mark is not None and error.context_mark.line != mark.line:
-                where += f", which begins on line {self._line(error.context_mark)}"
-            raise InvalidYaml(line, "syntax", f"invalid YAML: {message}{where}{hint}") from None
+            if begun != line:
+                where += f", which begins on line {begun}"
+            raise InvalidYaml(line, "syntax", f"invalid YAML: {message}{where}") from None
         except yaml.reader.ReaderError:
             found = _NOT_YAML.search(self._text)
             start = found.start() if found else 0
@@ -282,7 +284,9 @@ class YamlReader:
         if tag in _TEXT_TAGS:
             return text
         if tag not in _PLAIN_TAGS:
-            self._complain(line, "custom-tag", f"the tag {tag.replace(_TAG, '!!')} is not supported: remove it")
+            shown = tag.replace(_TAG, "!!")
+            message = f"the tag {shown} is not supported: remove it, or put a text that begins with ! in quotes"
+            self._complain(line, "custom-tag", message)
         return Plain(text)
 
     def _open(self, stack: list[_Frame], event: Any, *, is_list: bool) -> None:
@@ -320,7 +324,10 @@ class YamlReader:
         if frame.key is None:
             frame.key_line = lines.line
             if isinstance(value, (dict, list)):
-                self._complain(lines.line, "key", f"a key must be a text, but this one is {describe(value)}: quote it")
+                hint = ", as every value that begins with {{" if isinstance(value, dict) else ""
+                self._complain(
+                    lines.line, "key", f"a key must be a text, but this one is {describe(value)}: quote it{hint}"
+                )
                 value = ""
             elif isinstance(value, Plain) and value == "<<":
                 frame.key = value

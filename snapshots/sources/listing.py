@@ -26,6 +26,7 @@ from snapshots.definitions.patterns import Pattern
 from snapshots.documents.document import FORMATS, Format, format_of
 from snapshots.problems import Problems
 from snapshots.sources.rules import Name, SourceRule, SourceRules, rules_of
+from snapshots.sources.strays import OF_REPOSITORIES, STRAYS, Stray, names_of_content, stray
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,6 +109,7 @@ class Listing(msgspec.Struct):
     """A digest over the paths."""
     unused: list[Unused] = msgspec.field(default_factory=list)
     """Patterns of the definitions that match no file."""
+    strays: list[Stray] = msgspec.field(default_factory=list)
     _columns: tuple[Any, ...] = ((), (), (), ())
 
     def finished(self) -> Listing:
@@ -351,9 +353,13 @@ class _Walk:
             content = dot and (extension in FORMATS or extension.lower() in FORMATS)
             if apis and dot and extension not in _USUAL and (content or extension.lower() in _NEAR):
                 self._near_miss(path, extension)
+            if apis and dot and directory and extension.lower() in STRAYS and entry.is_file(follow_symlinks=False):
+                self._stray(path)
             if content and entry.is_file(follow_symlinks=False):
                 if not apis or (definitions and _is_definition(path)):
                     continue
+                if directory == _CONTENT_FOLDER and self._whole:
+                    self._unread_file(path)
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:
@@ -409,6 +415,41 @@ class _Walk:
             if seen > _LOOKED_AT:
                 break
         return False
+
+    def _unread_file(self, path: str) -> None:
+        """Warn of a file directly in the folder of the content that no API reads."""
+        name = path.removeprefix(_CONTENT_FOLDER).rpartition(".")[0]
+        if name.startswith("_") or name.upper() in OF_REPOSITORIES or self.listing.read(path, Problems()):
+            return
+        if any(rules.leaves_out(path) for rules in self._apis):
+            return
+        from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
+        from snapshots.sources.unknown_languages import unknown_language, what_to_do  # noqa: PLC0415 - for this only
+
+        endpoints = [rules.api.endpoint for rules in self._apis]
+        unknown = unknown_language(name, self.listing.languages, {})
+        if unknown is not None and name.removesuffix(f".{unknown}") in endpoints:
+            message = f"is not read: its name says language {unknown!r}, and "
+            message += what_to_do(unknown, self.listing.languages)
+        else:
+            message = (
+                "no API reads this file: move it into the folder of an API, or leave it out with an 'exclude'"
+                f"{nearest(name, endpoints)}"
+            )
+        self._problems.warning(_shown(path), 1, "unread-file", message)
+
+    def _stray(self, path: str) -> None:
+        """Note a file that an API would read if it were content."""
+        quiet = Problems()
+        if not any(self.listing.read(one, quiet) for one in names_of_content(path)) or not _is_utf8(path):
+            return
+        left_out = False
+        for rules in self._apis:
+            matching = [pattern.text for pattern in rules.excludes if pattern.whole.fullmatch(path)]
+            self._unused_excludes.difference_update((rules.api.uid, text) for text in matching)
+            left_out = left_out or bool(matching)
+        if not left_out:
+            self.listing.strays.append(stray(path))
 
     def _near_miss(self, path: str, extension: str) -> None:
         """Warn of a file that an API would read if its extension were spelled as usual."""
