@@ -32,6 +32,7 @@ COMMANDS = {
     "draft": ("cli.keys.drafts", "Preview unpublished changes: draft keys and URLs."),
     "openapi": ("cli.definitions.openapi", "Print the OpenAPI description of a workspace."),
     "editor-config": ("cli.definitions.editor_config", "Print the configuration of a browser-based editor."),
+    "redirects": ("cli.redirects", "Print redirects for entries that had other IDs."),
     "mcp": ("cli.mcp.command", "Let an agent find, read and compare content."),
     "types": ("cli.definitions.types", "Print types for a workspace, with or without a client."),
     "completion": ("cli.shell_completion", "Complete commands, versions, keys and endpoints as you type."),
@@ -40,7 +41,7 @@ COMMANDS = {
 
 GROUPS = {
     "To begin with": ("demo", "init", "import"),
-    "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "editor-config"),
+    "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "redirects", "editor-config"),
     "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
     "For analysts": ("views",),
     "For operators": ("serve", "key", "console", "store"),

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from snapshots.build.incremental import CompiledApi
+from snapshots.build.old_ids.gathering import claims, clashes
 from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LEFT_OUT
 from snapshots.groups import reference_checks
 from snapshots.model import Api, ApiKind, Workspace
@@ -40,6 +41,7 @@ def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems)
     checked = [_without_doubles(workspace, _numbered(api), problems) for api in compiled]
     for api in checked:
         _check_case(api, problems)
+        _check_aliases(api, problems)
     return [_one_item(api, problems) if api.api.kind is ApiKind.OBJECT else api for api in checked]
 
 
@@ -118,6 +120,30 @@ def _check_case(api: CheckedApi, problems: Problems) -> None:
             "many file systems and readers take them for one. Rename one"
         )
         problems.warning(api.files[row["file"]], row["line"], "ids-alike", message, item=row["item"])
+
+
+def _check_aliases(api: CheckedApi, problems: Problems) -> None:
+    """Report old IDs that another entry has, or that two entries claim."""
+    found = claims(api.references)
+    if not found:
+        return
+    names = pa.array([claim.name for claim in found], pa.string())
+    taken = set(pc.unique(names.filter(pc.is_in(names, value_set=_known_ids(api)))).to_pylist())
+    for claim in found:
+        if claim.name in taken:
+            rows = api.index.filter(pc.equal(api.index["id"], claim.name)).slice(0, 1).to_pylist()
+            where = f" ({api.files[rows[0]['file']]}:{rows[0]['line']})" if rows else ""
+            message = (
+                f"the alias {claim.name!r} is the ID of another entry{where}: remove the alias here, or rename that "
+                "entry. Where 'aliases' means something else, write 'meta: {aliases: null}' in the definition"
+            )
+            problems.error(api.files[claim.file], claim.line, "alias-taken", message, item=claim.item)
+    for first, other in clashes(found):
+        message = (
+            f"{other.entry_id!r} and {first.entry_id!r} ({api.files[first.file]}:{first.line}) both say that "
+            f"{other.name!r} is an old ID of theirs: it leads to {first.entry_id!r}. Remove one"
+        )
+        problems.warning(api.files[other.file], other.line, "alias-twice", message, item=other.item)
 
 
 def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:

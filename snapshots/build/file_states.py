@@ -56,6 +56,12 @@ class FileUpdate(msgspec.Struct):
         """Note the content digest of a changed file."""
         self._digests[number] = np.frombuffer(bytes.fromhex(digest), np.uint8)
 
+    def forget(self, number: int) -> None:
+        """Forget what was found in a file, and that it was read."""
+        self._fresh.pop(number, None)
+        self._found[number] = 0
+        self._digests[number] = 0
+
     def states(self) -> FileStates:
         """Return the states to remember. Files that could not be read are read again by the next build."""
         summaries = {_key(summary): at for at, summary in enumerate(self._summaries)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -13,12 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from snapshots.aliases.reading import ODD_ALIAS, Renamed
 from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState
 from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
 from snapshots.build.file_states import compare, report
+from snapshots.build.old_ids.gathering import Refers, files_by_old_ids, renamed_entries
 from snapshots.build.pieces import (
     CompiledPiece,
     GitRange,
+    Piece,
     PieceCompiler,
     compile_pieces,
     cut_into_pieces,
@@ -32,9 +36,9 @@ from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.compile.richtext import ImageDoubt
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
-from snapshots.model import Api
+from snapshots.model import Api, Workspace
 from snapshots.problems import Problems
-from snapshots.sources.listing import ApiFiles, Listing
+from snapshots.sources.listing import ApiFiles, Listing, SourceFile
 from snapshots.version import compilers
 
 MANY_SMALL = 32
@@ -90,9 +94,18 @@ def compile_workspace(
         compiler = PieceCompiler(root, cache.directory, definitions)
         tell = partial(progress, "compiling")
         compiled = compile_pieces(compiler, pieces, workers, tell)
+    for update in updates:
+        update.join([piece for piece in compiled if piece.piece.api == update.api.uid])
+    renamed = renamed_entries(definitions.workspace, [update.refers() for update in updates])
+    again = [piece for update in updates for piece in update.by_old_ids(root, definitions.workspace, renamed, now)]
+    if again:
+        compiler = PieceCompiler(root, cache.directory, definitions)
+        compiled = compile_pieces(compiler, again, workers, partial(progress, "compiling"))
+        for update in updates:
+            update.join_again([piece for piece in compiled if piece.piece.api == update.api.uid])
     results = []
     for update in updates:
-        result, update_state = update.finish([piece for piece in compiled if piece.piece.api == update.api.uid])
+        result, update_state = update.finish()
         report(update_state.files, update.api, problems, _repeated)
         state.apis[update.api.uid] = update_state
         results.append(result)
@@ -143,6 +156,7 @@ class _ApiUpdate:
     ) -> None:
         self.api, self._cache = api, cache
         self._digest = _digest(definitions, api)
+        self._listed, self._dates = files, git or {}
         if previous is not None and previous.digest != self._digest:
             previous = None
         self._previous, self._numbers = previous, files.numbers
@@ -155,14 +169,51 @@ class _ApiUpdate:
             lambda number: file_digest(root, files.source(number)),
             states(root),
         )
-        dates = git or {}
-        sources = [(number, files.source(number)) for number in self._files.changed]
-        self.changed = [(number, source, dates.get(source.path)) for number, source in sources]
+        self.changed = self._sources(self._files.changed)
+        self._index, self._references = INDEX.empty_table(), REFERENCES.empty_table()
+        self._chunks: list[str] = []
+        self._is_as_before = False
+        """Whether index and references are those of the last build."""
 
-    def finish(self, compiled: list[CompiledPiece]) -> tuple[CompiledApi, ApiState]:
+    def _sources(self, numbers: list[int]) -> list[tuple[int, SourceFile, GitRange | None]]:
+        sources = [(number, self._listed.source(number)) for number in numbers]
+        return [(number, source, self._dates.get(source.path)) for number, source in sources]
+
+    def refers(self) -> Refers:
+        return Refers(self.api, self._index, self._references)
+
+    def join(self, compiled: list[CompiledPiece]) -> None:
         """Join the rows that were kept and the rows just compiled."""
-        index, references, chunks, reused = self._kept()
-        indexes, reference_tables = [index], [references]
+        self._index, self._references, self._chunks, reused = self._kept()
+        self._is_as_before = reused and not compiled
+        self._add(compiled)
+
+    def by_old_ids(self, root: Path, workspace: Workspace, renamed: Renamed, now: int | None) -> list[Piece]:
+        """Return the work to compile the files again that refer to entries by old IDs.
+
+        Their rows until now are forgotten. The next build compiles them again too, since it depends on other files
+        what they become.
+        """
+        numbers = files_by_old_ids(workspace, self.refers(), renamed) if renamed else []
+        if not numbers:
+            return []
+        self._is_as_before = False
+        without = pa.array(numbers, pa.int32())
+        self._index = self._index.filter(pc.invert(pc.is_in(self._index["file"], value_set=without)))
+        self._references = self._references.filter(pc.invert(pc.is_in(self._references["file"], value_set=without)))
+        for number in numbers:
+            self._files.forget(number)
+        pieces = cut_into_pieces(root, self.api, self._sources(numbers), now)
+        return [replace(piece, renamed=renamed) for piece in pieces]
+
+    def join_again(self, compiled: list[CompiledPiece]) -> None:
+        """Join the rows of files compiled again."""
+        for piece in compiled:
+            piece.digests.clear()
+        self._add(compiled)
+
+    def _add(self, compiled: list[CompiledPiece]) -> None:
+        indexes, reference_tables, chunks = [self._index], [self._references], self._chunks
         line_offset: dict[int, int] = {}
         digests: dict[int, list[str]] = {}
         for piece in compiled:
@@ -182,12 +233,16 @@ class _ApiUpdate:
                 chunks.append(name)
         for number, parts in digests.items():
             self._files.read(number, joined_digest(parts))
-        index = pa.concat_tables(indexes).combine_chunks()
-        references = pa.concat_tables(reference_tables).combine_chunks()
+        self._index = pa.concat_tables(indexes).combine_chunks()
+        self._references = pa.concat_tables(reference_tables).combine_chunks()
+
+    def finish(self) -> tuple[CompiledApi, ApiState]:
+        """Return the rows, and the state to remember."""
+        index, references, chunks = self._index, self._references, self._chunks
         compacted = self._compact(index, chunks)
         if compacted is not None:
             index, chunks = compacted
-        unchanged = reused and not compiled and compacted is None
+        unchanged = self._is_as_before and compacted is None
         if unchanged and self._previous is not None:
             names = (self._previous.index, self._previous.references)
         else:
@@ -334,6 +389,11 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])
         return f"key {what!r} is not a field of {api.endpoint}{times}{hint}"
+    if kind == ODD_ALIAS:
+        return (
+            f"{what}: what is neither an ID nor an address that begins with / means nothing here{times}: correct it, "
+            f"or write 'meta: {{aliases: null}}' in the definition if {what!r} means something else"
+        )
     if kind == ImageDoubt.NO_ALT:
         return f"an image has no text for those who cannot see it{times}: {what}"
     if kind == ImageDoubt.LARGE:

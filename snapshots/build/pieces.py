@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 from blake3 import blake3
 
+from snapshots.aliases.reading import Renamed
 from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings
 from snapshots.build.chunks import REFERENCES, chunk_columns, references_of, write_chunk
 from snapshots.build.workers import BuildWorkers, WorkerDied
@@ -52,6 +53,8 @@ class Piece:
     """The byte range of the only file; ``None`` means whole files."""
     uncommitted_at: int | None = None
     """The present, UTC milliseconds, at which a file without commits is new; ``None`` where there is no checkout."""
+    renamed: Renamed = field(default_factory=dict)
+    """The entries that old IDs lead to."""
 
 
 @dataclass(slots=True)
@@ -197,7 +200,9 @@ class PieceCompiler:
             self._rich_text,
             self._site_paths,
             self._definitions.launches,
+            piece.renamed,
         )
+        self._rich_text.lead_on(piece.renamed)
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
         lines = 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from snapshots.aliases.reading import NOTHING_RENAMED, ODD_ALIAS, AliasReader, Renamed
 from snapshots.columns import REFERENCE_API, REFERENCE_ID, field_column, search_column
 from snapshots.compile.audience import Audience
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
@@ -17,6 +18,7 @@ from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
 from snapshots.compile.launches import Launches
 from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
+    ALIAS,
     DRAFT_FILE,
     DRAFT_STATUS,
     FIRST_LINK,
@@ -116,10 +118,11 @@ class ApiCompiler:
         rich_text: RichText,
         site_paths: Mapping[str, SitePaths] = _NO_PATHS,
         launches: Mapping[str, int] = _NO_LAUNCHES,
+        renamed: Renamed = NOTHING_RENAMED,
     ) -> None:
         """``made_ids`` maps the ``uid`` of every API whose IDs come from a template to its ``id_map``: references to
         such an API are turned into IDs by the same rule. ``site_paths`` are those of the APIs referred to by path,
-        ``launches`` the workspace's, UTC milliseconds by name."""
+        ``launches`` the workspace's, UTC milliseconds by name, ``renamed`` the entries that old IDs lead to."""
         self._workspace, self._api, self._zone, self._rich_text = workspace, api, zone, rich_text
         self._main_language = workspace.main_language
         self._languages = workspace.languages_of(api)
@@ -144,7 +147,7 @@ class ApiCompiler:
                 columns.append(search_column(declared.id))
             paths = site_paths.get(declared.target or "") if declared.id in source.by_path else None
             # What a path leads to is an ID already.
-            compiler = field_compiler(declared, zone, rich_text, made_ids if paths is None else {})
+            compiler = field_compiler(declared, zone, rich_text, made_ids if paths is None else {}, renamed)
             path = field_path(declared)
             checked = any(one.field.required or one.name in checked_names for one in path.inside())
             self._plans.append(_FieldPlan(path, expression, compiler, searched, bool(declared.kinds), checked, paths))
@@ -158,7 +161,10 @@ class ApiCompiler:
         expressions = [*(plan.expression for plan in self._plans), *self._dates.expressions.values(), self._status_at]
         expressions += [*self._keys.values(), *self._ids.expressions, *self._audience.expressions]
         self._launches = Launches(launches, meta, {key for one in expressions for key in one.keys}, zone, every)
-        expressions.append(self._launches.expression)
+        field_ids = {declared.id for declared in api.fields}
+        read_otherwise = {key for one in expressions for key in one.keys}
+        self._aliases = AliasReader(source, meta, read_otherwise, field_ids, every)
+        expressions += [self._launches.expression, self._aliases.expression]
         harmless = {key for key in SYSTEM_KEYS if word_of(key) is None}
         self._known = self._audience.settled.union(harmless, *(expression.keys for expression in expressions))
         self._partly_read = partly_read(expressions)
@@ -431,17 +437,22 @@ class ApiCompiler:
         if not good or entry_id is None or status is None:
             if entry_id is not None:
                 self._rows.references.append((number, document.line, item, language, LEFT_OUT, entry_id, None))
+                if needs_all:
+                    self._note_aliases(number, document, item, language, entry_id, file_facts, repeated)
             return
 
         state = DRAFT_FILE if is_draft_file else DRAFT_STATUS if status is Status.DRAFT else LIVE
         created, updated, published, dates_are = meta_dates(dates, source, document.line, item, git, problems)
-        began = dates[0] if dates[0] is not None else self._new_at
+        # Git knows when a file came, not when its entry began: an archive may have come at once.
+        began = min((date for date in (dates[0], *dates[2:4]) if date is not None), default=self._new_at)
         if end is not None and began is not None and end <= began and state == LIVE:
             message = (
                 f"{format_datetime(end)} was over when the entry was first there, {format_datetime(began)}: it has "
                 "never been live, and never will be. Correct it or remove it"
             )
             doubtful("ended-before", self._dates.expressions["publishEnd"].key, message, "publishEnd")
+        if state == LIVE:
+            self._note_aliases(number, document, item, language, entry_id, file_facts, repeated)
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         json = _encode(delivered)
@@ -452,6 +463,25 @@ class ApiCompiler:
         position = (number, document.line, item, dates_are)
         of_version = (language, state, is_scheduled, key, digest, *position, json)
         self._rows.add((*facts, *cells, *of_version))
+
+    def _note_aliases(
+        self,
+        number: int,
+        document: ContentDocument,
+        item: str,
+        language: int,
+        entry_id: str,
+        file_facts: FileFacts,
+        repeated: Repeated,
+    ) -> None:
+        """Add the aliases of a version that is not a draft: what is not published names nothing."""
+        aliases, odd = self._aliases.read(document, file_facts)
+        for alias in aliases:
+            if alias.name != entry_id:
+                line = document.line_of(*alias.steps)
+                self._rows.references.append((number, line, item, language, ALIAS, alias.name, entry_id))
+        for alias in odd:
+            repeated.add(ODD_ALIAS, str(alias.steps[0]), document.line_of(*alias.steps), item)
 
     def _refer(
         self,

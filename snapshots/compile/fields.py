@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from msgspec import UNSET
 
+from snapshots.aliases.reading import NOTHING_RENAMED, OLD_ID, NewName, Renamed
 from snapshots.columns import REFERENCE_API, REFERENCE_ID
-from snapshots.compile.richtext import RichText
+from snapshots.compile.richtext import RichText, TextDoubt
 from snapshots.compile.values import (
     Compiled,
     Compiler,
@@ -32,17 +33,48 @@ the same rule."""
 _NOTHING: Compiled = (None, None, None)
 
 
-def field_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: MadeIds) -> Compiler:
+def field_compiler(
+    field: Field, zone: tzinfo, rich_text: RichText, made_ids: MadeIds, renamed: Renamed = NOTHING_RENAMED
+) -> Compiler:
     """Return the function that turns a field's raw values into ``Compiled`` ones. It raises ``InvalidValue``.
 
-    ``rich_text`` compiles rich texts, and finds the assets that fields name.
+    ``rich_text`` compiles rich texts, and finds the assets that fields name; ``renamed`` are the entries that old IDs
+    lead to.
     """
     if field.type.facts.kind is ValueKind.GROUP:
-        one = _group_compiler(field, zone, rich_text, made_ids)
+        one = _group_compiler(field, zone, rich_text, made_ids, renamed)
         return partial(each, one, rich_text) if field.type.facts.is_array else one
     if field.targets is not UNSET:
-        return partial(each, _several_compiler(field, field.targets, zone, rich_text, made_ids), rich_text)
-    return _reference_compiler(field, zone, rich_text, made_ids, [] if field.target is None else [field.target])
+        several = _several_compiler(field, field.targets, zone, rich_text, made_ids, renamed)
+        return partial(each, several, rich_text)
+    compiler = _reference_compiler(field, zone, rich_text, made_ids, [] if field.target is None else [field.target])
+    names = renamed.get((field.target or "",))
+    return compiler if names is None else _by_new_names(compiler, names, rich_text)
+
+
+def _by_new_names(compiler: Compiler, names: Mapping[str, NewName], rich_text: RichText) -> Compiler:
+    """Return a reference's compiler that puts the IDs that entries have now in the place of old ones."""
+
+    def compiled(raw: RawValue) -> Compiled:
+        value = compiler(raw)[0]
+        if value is None:
+            return _NOTHING
+        if isinstance(value, list):
+            value = [_new_id(one, names, rich_text, (*rich_text.way, at)) for at, one in enumerate(value)]
+        else:
+            value = _new_id(value, names, rich_text, rich_text.way)
+        return value, value, None
+
+    return compiled
+
+
+def _new_id(entry_id: str, names: Mapping[str, NewName], rich_text: RichText, way: Steps) -> str:
+    new = names.get(entry_id)
+    if new is None:
+        return entry_id
+    message = f"{entry_id!r} is an old ID of {new.entry_id!r}, and leads there: write {new.entry_id!r}"
+    rich_text.doubts.append(TextDoubt(0, OLD_ID, message, way=way))
+    return new.entry_id
 
 
 def _reference_compiler(
@@ -68,18 +100,30 @@ def _mapped(compiler: Compiler, id_map: Mapping[str, str]) -> Compiler:
 
 
 def _several_compiler(
-    field: Field, targets: Sequence[ReferenceTarget], zone: tzinfo, rich_text: RichText, made_ids: MadeIds
+    field: Field,
+    targets: Sequence[ReferenceTarget],
+    zone: tzinfo,
+    rich_text: RichText,
+    made_ids: MadeIds,
+    renamed: Renamed,
 ) -> Compiler:
     """Return the compiler of one reference to one of several APIs: an ID, or an API and an ID."""
     single = Field(field.id, field.name, FieldType.REFERENCE)
     alone = _reference_compiler(single, zone, rich_text, made_ids, field.target_uids)
     of_api = {one.endpoint: _reference_compiler(single, zone, rich_text, made_ids, [one.uid]) for one in targets}
+    names_alone = renamed.get(tuple(uid or "" for uid in field.target_uids), {})
+    names_of_api = {one.endpoint: renamed.get((one.uid or "",), {}) for one in targets}
 
     def compiled(raw: RawValue) -> Compiled:
         if is_missing(raw):
             return _NOTHING
         if not isinstance(raw, dict):
             entry = alone(raw)[0]
+            if (new := names_alone.get(entry)) is not None:
+                entry = _new_id(entry, names_alone, rich_text, rich_text.way)
+                if new.api is not None:
+                    named = {REFERENCE_API: new.api, REFERENCE_ID: entry}
+                    return named, named, None
             return {REFERENCE_API: None, REFERENCE_ID: entry}, entry, None
         for key in raw:
             if key not in (REFERENCE_API, REFERENCE_ID):
@@ -91,7 +135,9 @@ def _several_compiler(
         if is_missing(entry_id):
             raise InvalidValue("a reference needs an id")
         try:
-            made = {REFERENCE_API: str(api), REFERENCE_ID: of_api[api](entry_id)[0]}
+            given = of_api[api](entry_id)[0]
+            given = _new_id(given, names_of_api[api], rich_text, (*rich_text.way, REFERENCE_ID))
+            made = {REFERENCE_API: str(api), REFERENCE_ID: given}
         except InvalidValue as error:
             raise InvalidValue(str(error), (REFERENCE_ID,)) from None
         return made, made, None
@@ -99,9 +145,12 @@ def _several_compiler(
     return compiled
 
 
-def _group_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: MadeIds) -> Compiler:
+def _group_compiler(field: Field, zone: tzinfo, rich_text: RichText, made_ids: MadeIds, renamed: Renamed) -> Compiler:
     kinds = {
-        kind.id: (kind, [(member.id, field_compiler(member, zone, rich_text, made_ids)) for member in kind.fields])
+        kind.id: (
+            kind,
+            [(member.id, field_compiler(member, zone, rich_text, made_ids, renamed)) for member in kind.fields],
+        )
         for kind in field.kinds
     }
     if "" in kinds:

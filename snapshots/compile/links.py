@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, urlsplit
 
+from snapshots.aliases.reading import NOTHING_RENAMED, Renamed
 from snapshots.compile.entry_ids import id_maker
 from snapshots.compile.plain_html import ID_PREFIX
 from snapshots.definitions.model import Definitions
@@ -39,6 +40,8 @@ class Link:
     api: int
     """The position of the entry's API in the workspace."""
     entry_id: str
+    old_id: str | None = None
+    """The old ID by which the link leads there, if it does."""
 
 
 class InvalidLink(ValueError):
@@ -54,16 +57,20 @@ class Links:
         self._paths = Paths(definitions)
         self._files = PageFiles(definitions, named)
         languages = definitions.workspace.languages
-        self._by_address = []
+        self.renamed: Renamed = NOTHING_RENAMED
+        """The entries that old IDs lead to, for the caller to set."""
+        self._by_address: list[tuple[int, re.Pattern[str], list[bool]]] = []
         for number, api in enumerate(definitions.workspace.apis):
             page_url = definitions.sources[api.uid].page_url
             if page_url is not None:
-                known = {"id": f"(?P<id>{ID_FORM})", "lang": f"(?:{'|'.join(map(re.escape, languages))})"}
+                known = {"id": f"(?P<id>{ID_FORM})", "lang": f"({'|'.join(map(re.escape, languages))})"}
                 pattern = ""
-                for at, step in enumerate(re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))):
-                    pattern += known[step] if at % 2 else re.escape(step)
-                    known["id"] = "(?P=id)" if "?P<id>" in pattern else known["id"]
-                self._by_address.append((number, re.compile(pattern + "/?")))
+                steps = re.split(r"\{(id|lang)\}", urlsplit(page_url).path.rstrip("/"))
+                for at, step in enumerate(steps):
+                    pattern += known[step] if at % 2 else f"({re.escape(step)})"
+                    known["id"] = "((?P=id))" if "?P<id>" in pattern else known["id"]
+                is_id = [at % 2 == 1 and step == "id" for at, step in enumerate(steps)]
+                self._by_address.append((number, re.compile(f"{pattern}(/?)"), [*is_id, False]))
 
     def resolved(self, file: str, href: str) -> Link | None:
         """Return the page that a link in a content file leads to; ``None`` for any other link.
@@ -81,20 +88,31 @@ class Links:
         if fragment and not fragment.startswith(f"#{ID_PREFIX}"):
             fragment = f"#{ID_PREFIX}{fragment[1:]}"
         if named is not None:
-            address, number, entry_id = self._named_page(file, path)
-            return Link(_joined(address, query) + fragment, number, entry_id)
+            address, number, entry_id, old = self._named_page(file, path)
+            return Link(_joined(address, query) + fragment, number, entry_id, old)
         if path.startswith("/"):
-            for number, pattern in self._by_address:
+            for number, pattern, is_id in self._by_address:
                 page = pattern.fullmatch(path)
                 if page is not None and "id" in page.groupdict():
-                    return Link(found[1] + query + fragment, number, page["id"])
+                    new = self._new_id(number, page["id"])
+                    if new is None:
+                        return Link(found[1] + query + fragment, number, page["id"])
+                    path = "".join(new if one else part for one, part in zip(is_id, page.groups(), strict=True))
+                    path = path if unquote(found[1]) == found[1] else quote(path)
+                    return Link(path + query + fragment, number, new, page["id"])
             return None
         if format_of(path.rpartition(".")[2]) is None:
             return None
-        address, number, entry_id = self._page(file, normpath(join(dirname(file), path)))
-        return Link(_joined(address, query) + fragment, number, entry_id)
+        address, number, entry_id, old = self._page(file, normpath(join(dirname(file), path)))
+        return Link(_joined(address, query) + fragment, number, entry_id, old)
 
-    def _named_page(self, file: str, name: str) -> tuple[str, int, str]:
+    def _new_id(self, number: int, entry_id: str) -> str | None:
+        """Return the ID that an entry of an API, given by its position, has now, where ``entry_id`` is an old one."""
+        names = self.renamed.get((self._definitions.workspace.apis[number].uid,))
+        new = None if names is None else names.get(entry_id)
+        return None if new is None else new.entry_id
+
+    def _named_page(self, file: str, name: str) -> tuple[str, int, str, str | None]:
         """Return what ``_page`` does for the page that a name means."""
         if not self._has_pages:
             raise InvalidLink("leads to a page, and no API has a 'page_url'")
@@ -110,8 +128,9 @@ class Links:
                 wrong, none_so_far = error if none_so_far else wrong, False
         raise wrong
 
-    def _page(self, file: str, path: str) -> tuple[str, int, str]:
-        """Return the address of the page that a content file holds, its API's position, and its ID."""
+    def _page(self, file: str, path: str) -> tuple[str, int, str, str | None]:
+        """Return the address of the page that a content file holds, its API's position, its ID, and the old ID by which
+        the file is named, if it is."""
         if path.startswith("../"):
             raise InvalidLink("leads out of the workspace")
         feeds = self._paths.read(path)
@@ -128,12 +147,18 @@ class Links:
                 entry_id = id_maker(source, lang)(name.parts, name.name)
             if entry_id is None or not valid_id(entry_id):
                 raise InvalidLink(f"leads to {path}, whose ID does not follow from its path: write its page's address")
-            address = source.page_url.replace("{id}", quote(entry_id)).replace("{lang}", quote(lang))
-            return address, number, entry_id
+            new = self._new_id(number, entry_id)
+            address = page_address(source.page_url, new or entry_id, lang)
+            return address, number, new or entry_id, None if new is None else entry_id
         if feeds:
             raise InvalidLink(f"leads to {path}, whose API has no 'page_url'")
         where = "itself" if path == file else path
         raise InvalidLink(f"leads to {where}, which does not belong to any API")
+
+
+def page_address(page_url: str, entry_id: str, lang: str) -> str:
+    """Return the address of an entry's page in a language."""
+    return page_url.replace("{id}", quote(entry_id)).replace("{lang}", quote(lang))
 
 
 def _joined(address: str, query: str) -> str:

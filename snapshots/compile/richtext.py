@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 import nh3
 
+from snapshots.aliases.reading import OLD_ID, Renamed
 from snapshots.compile.assets import ON_ONE_COMPUTER, Asset, Assets, MissingAsset, is_local_path
 from snapshots.compile.links import InvalidLink, Link, Links
 from snapshots.compile.markdown import SMALL, render
@@ -265,6 +266,12 @@ class RichText:
             line = self._line_of(href, written)
             if isinstance(found, Link):
                 self.linked.append((line, found, self.way))
+                if found.old_id is not None:
+                    message = (
+                        f"the link {_cut(href)} leads to {found.entry_id!r} by its old ID {found.old_id!r}: write its "
+                        f"address, {_cut(found.href)}"
+                    )
+                    self.doubts.append(TextDoubt(line, OLD_ID, message, way=self.way))
             elif isinstance(found, MissingAsset):
                 message = f"{_cut(href)} {_cut(str(found))}"
                 self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=True, way=self.way))
@@ -342,6 +349,11 @@ class RichText:
             return href
         self._addresses[escape(asset.url)] = href, asset
         return asset.url
+
+    def lead_on(self, renamed: Renamed) -> None:
+        """Have links by old IDs lead to the entries that had them, from now on."""
+        if self._links is not None:
+            self._links.renamed = renamed
 
     def asset(self, url: str) -> Asset | None:
         """Return the asset that an address in a field leads to; ``None`` for any other. Raises ``MissingAsset``."""

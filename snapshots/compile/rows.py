@@ -15,7 +15,7 @@ from snapshots.model import Status
 # separate draft file. The last two are both unpublished changes.
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
-LEFT_OUT, FIRST_LINK = -1, -2
+LEFT_OUT, ALIAS, FIRST_LINK = -1, -2, -3
 """Stand for the number of a check: see ``CompiledRows.references``."""
 
 Reference: TypeAlias = tuple[int, int, str, int, int, str, str | None]
@@ -45,9 +45,13 @@ class CompiledRows:
     dated: Sequence[int] = ()
     """Where the dates of each are from, such as ``dates.GIVEN``."""
     references: list[Reference] = field(default_factory=list)
-    """Every reference to check; and with ``LEFT_OUT`` as the number, the ID of every version left out for an error:
-    references to it are right; and with ``FIRST_LINK`` less the position of an API as the number, every entry of that
-    API which a rich text links to."""
+    """Every reference to check, and with another number:
+
+    - ``LEFT_OUT``: the ID of a version left out for an error, to which references are right
+    - ``ALIAS``: an old ID or address of a version that is not a draft; instead of the reference as written, the ID
+      that the entry has now
+    - ``FIRST_LINK`` less the position of an API: an entry of that API which a rich text links to
+    """
 
 
 VersionFacts: TypeAlias = tuple[str, int, int, int, int, int, Status, str | None]

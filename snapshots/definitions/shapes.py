@@ -21,7 +21,10 @@ from snapshots.ids import ID_FORM, ID_IN_WORDS
 from snapshots.model import META_DATES, PREVIEW_PARTS, ApiKind, FieldType
 from snapshots.problems import WARNING_CLASSES, Problems
 
-META_KEYS = (*META_DATES, "publishStart", "publishEnd", "launch", "status", "id", "lang", "draft", "draftKey")
+META_KEYS = (
+    *META_DATES,
+    *("publishStart", "publishEnd", "launch", "aliases", "status", "id", "lang", "draft", "draftKey"),
+)
 """The system keys whose place ``meta`` can give; with null or an empty text there they are not read."""
 
 MAX_LANGUAGES = 1_000

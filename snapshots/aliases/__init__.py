@@ -1,0 +1,1 @@
+"""The old IDs and addresses that documents name, and what references by them become."""

@@ -1,0 +1,1 @@
+"""The old IDs of all entries: who refers by them, and the redirects that a site needs."""
