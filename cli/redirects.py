@@ -30,7 +30,7 @@ def redirects(
     form: Annotated[Form, typer.Option("--format", help="Who is to read them.")] = Form.JSON,
     store: StoreLocation = None,
 ) -> None:
-    """Print the redirects that the site needs for entries which had other IDs.
+    """Print redirects for entries that had other IDs.
 
     The old IDs are the aliases in the content files. Each old page leads to the page of the entry, with status 301, in
     all languages of the entry; where they are is the page_url of the API. Netlify reads them from a file _redirects in

@@ -306,7 +306,7 @@ def test_every_command_that_prints_a_table_has_json() -> None:
     # These go on, or print the source of something, or JSON.
     assert without == {
         *("serve", "dev", "mcp", "completion"),
-        *("editor-config", "openapi", "types typescript", "types python"),
+        *("editor-config", "openapi", "redirects", "types typescript", "types python"),
     }
 
 
