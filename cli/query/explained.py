@@ -256,7 +256,7 @@ def _document(reason: Reason, stored: Stored | None) -> dict[str, Any]:
     if known is not None:
         about |= {"lang": known.lang, "from": _time(known.live_from), "until": _time(known.live_until)}
         about |= {"file": known.file or None, "line": known.line if known.file else None}
-    about |= {"changed": reason.has_changes, "newer": reason.version}
+    about |= {"changed": reason.has_changes, "newer": reason.newer and reason.newer.version}
     about["languages"] = [{"lang": one.lang, "state": one.state} for one in reason.others]
     about["errors"] = [{"file": one.file, "line": one.line, "message": one.text} for one in reason.errors]
     return about

@@ -54,11 +54,14 @@ def sentences(asked: AskedEntry, reason: Reason, stored: Stored | None, written:
                 yield "It has unpublished changes too, as a draft, which only its preview shows."
             if reason.has_changes:
                 yield from _changed(asked, written)
-        case Kind.NOT_CURRENT:
+        case Kind.NOT_CURRENT if reason.newer is not None:
+            version, held = reason.newer.version, reason.newer.held
             yield (
-                f"{asked.name} is live in snapshot version {reason.version}, which was built later and is not current: "
-                f"`cms snapshot activate {reason.version}` publishes it."
+                f"{asked.name} is live in snapshot version {version}, which was built later and is not current: "
+                f"`cms snapshot activate {version}` publishes it."
             )
+            if held is not None:
+                yield f"It is held: {held.by} went back from it on {asked.time(held.at)}."
         case Kind.ERROR:
             yield from _broken(asked, reason)
         case Kind.NOT_BUILT if known is not None:

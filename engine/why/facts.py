@@ -6,6 +6,7 @@ import msgspec
 
 from engine.timeline.states import State
 from snapshots.problems import Problem
+from snapshots.store.holds.holds import Hold
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -24,6 +25,15 @@ class Known(msgspec.Struct, frozen=True):
     line: int = 1
 
 
+class Newer(msgspec.Struct, frozen=True):
+    """An entry in a version that was built after the current one."""
+
+    version: str
+    languages: tuple[Known, ...]
+    held: Hold | None
+    """Who went back from it, where no build makes it current again."""
+
+
 class Stored(msgspec.Struct, frozen=True):
     """An entry in the versions of a store."""
 
@@ -37,7 +47,7 @@ class Stored(msgspec.Struct, frozen=True):
     """The IDs of all entries of the API there, for what is not there itself."""
     elsewhere: tuple[str, ...]
     """The endpoints of the other APIs that have an entry of this ID there, likewise."""
-    newer: tuple[tuple[str, tuple[Known, ...]], ...] = ()
+    newer: tuple[Newer, ...] = ()
     """The entry in the versions that were built after the current one, the newest first."""
 
 

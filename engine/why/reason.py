@@ -9,7 +9,7 @@ import msgspec
 
 from engine.timeline.states import STATES, State
 from engine.visibility import Visibility
-from engine.why.facts import Known, Stored, Written
+from engine.why.facts import Known, Newer, Stored, Written
 from snapshots.problems import Problem
 
 
@@ -49,7 +49,7 @@ class Reason(msgspec.Struct, frozen=True):
     """False where ``known`` is what the files say, and the current version does not have it."""
     others: tuple[Known, ...] = ()
     """The best version in each other language, where the asked one is missing."""
-    version: str | None = None
+    newer: Newer | None = None
     """The version that is not current."""
     errors: tuple[Problem, ...] = ()
     has_changes: bool = False
@@ -63,10 +63,10 @@ def reason_of(asked: Visibility, stored: Stored | None, written: Written | None)
     live = _live(asked, there)
     if live is not None:
         return Reason(Kind.LIVE, live, has_changes=written is not None and _differs(live, mine, written))
-    for version, languages in () if stored is None else stored.newer:
-        known = _live(asked, languages)
+    for newer in () if stored is None else stored.newer:
+        known = _live(asked, newer.languages)
         if known is not None:
-            return Reason(Kind.NOT_CURRENT, known, is_built=False, version=version)
+            return Reason(Kind.NOT_CURRENT, known, is_built=False, newer=newer)
     if written is not None and written.errors:
         return Reason(Kind.ERROR, best(asked, there), errors=written.errors)
     planned = _live(asked, mine)

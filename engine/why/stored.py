@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from engine.administration.version_list import listed_versions
 from engine.timeline.published_rows import opened_published
 from engine.timeline.states import State, state_at
-from engine.why.facts import Known, Stored
+from engine.why.facts import Known, Newer, Stored
 from snapshots.columns import DIGEST_COLUMN, FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind
-from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DIGESTS_SINCE, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
@@ -28,12 +28,14 @@ def stored_entry(
     version; without ``entry``, it is the item of an object API. Raises ``StoreError``."""
     known = tuple(_known(workspace_store, manifest, endpoint, entry, now))
     newer = []
-    for version in [one for one in workspace_store.versions() if one > manifest.version][:NEWER]:
-        try:
-            later = workspace_store.manifest(version)
-            newer.append((version, tuple(_known(workspace_store, later, endpoint, entry, now))))
-        except ParquetryError:  # another version than the one that is asked about
+    for later in listed_versions(workspace_store, _after(workspace_store, manifest.version)):
+        if later.manifest is None:
             continue
+        try:
+            languages = tuple(_known(workspace_store, later.manifest, endpoint, entry, now))
+        except StoreError:  # another version than the one that is asked about
+            continue
+        newer.append(Newer(later.version, languages, later.held))
     facts = (manifest.version, manifest.created_at, known)
     if known:
         return Stored(*facts, (), (), tuple(newer))
@@ -45,6 +47,10 @@ def stored_entry(
     mine = ids.pop(endpoint, set())
     elsewhere = tuple(other for other, found in ids.items() if entry in found)
     return Stored(*facts, tuple(sorted(mine)), elsewhere, tuple(newer))
+
+
+def _after(workspace_store: WorkspaceStore, current: str) -> list[str]:
+    return [one for one in workspace_store.versions() if one > current][:NEWER]
 
 
 def live_ids(workspace_store: WorkspaceStore, manifest: Manifest, api: Api, lang: str, now: int) -> list[str]:

@@ -209,8 +209,10 @@ def test_git_and_the_store_say_what_became_of_it(changed: Cms, tmp_path: Path) -
     git(root, "add", "-A")
     git(root, "commit", "-qm", "y")
     assert "content/posts/gone.md was deleted on 1 Jul 2026, 12:00 (Europe/Berlin)." in changed("why", "posts/gone").out
-    assert changed("snapshot", "activate", first).status == 0
+    assert changed("snapshot", "rollback").status == 0
+    assert open_store(root / ".cms").workspace("acme").versions()[1] == first
     rolled = changed("why", "posts/fresh")
+    assert re.fullmatch(r"It is held: \S+ went back from it on .* \(Europe/Berlin\)\.", rolled.out.splitlines()[1])
     assert rolled.status == 1
     assert "which was built later and is not current: `cms snapshot activate " in rolled.out
     assert changed("why", "posts/fresh", "--json").json["reason"] == "not_current"
