@@ -30,6 +30,7 @@ from snapshots.history.git_shallow import cut_off_files
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.git_dates import GitDates, uncommitted
+from snapshots.sources.listing import Listed
 from snapshots.store.durable import writing
 from snapshots.store.manifest import DataFile
 from snapshots.store.staging import Staging
@@ -139,14 +140,16 @@ def _translations(
             later[told] = versions.are_later(pairs.chosen(told))
         return later
 
-    return compared_translations(workspace, checked, _changed_at(inputs.root, git), in_versions, problems)
+    return compared_translations(
+        workspace, checked, _changed_at(inputs.root, inputs.listing.files, git), in_versions, problems
+    )
 
 
-def _changed_at(root: Path, git: GitDates | None) -> ChangedAt:
+def _changed_at(root: Path, files: list[Listed], git: GitDates | None) -> ChangedAt:
     """Return the function that dates the last change of a file."""
     if git is None:
         return lambda _path: None
-    differing = uncommitted(root)
+    differing = uncommitted(root, [path for path, *_ in files if path not in git.dates])
 
     def changed_at(path: str) -> int:
         at = None if path in differing.changed else git.changed_at(differing.renamed.get(path, path))

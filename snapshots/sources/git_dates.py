@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -17,6 +17,8 @@ from typing import IO, TypeAlias
 import msgspec
 
 _CHUNK = 1 << 20
+_AT_ONCE = 1000
+"""Paths in one command line."""
 _SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "log.showRoot=true", "log.mailmap=false")
 # A hook runs with these set to the repository it belongs to, which need not be the workspace's.
 _NOT_INHERITED = (
@@ -138,22 +140,33 @@ class Uncommitted(msgspec.Struct, frozen=True):
     """The committed path of each file that was only renamed."""
 
 
-def uncommitted(root: Path) -> Uncommitted:
+def uncommitted(root: Path, unknown: Sequence[str] = ()) -> Uncommitted:
     """Return the files below ``root`` that differ from the commit checked out. Files that git does not know are not
-    among them; without git or a commit, none are."""
-    arguments = ("-z", "--name-status", "-M100%", "--relative", "--no-ext-diff", "--no-textconv", "--no-color")
+    among them; without git or a commit, none are.
+
+    ``unknown`` are such files: one that has the contents of a file that is gone was renamed from it.
+    """
+    arguments = ("-z", "--raw", "--no-abbrev", "-M100%", "--relative", "--no-ext-diff", "--no-textconv", "--no-color")
     said = _ask(root, "diff", *arguments, "HEAD", "--", ".")
-    changed, renamed = set[str](), dict[str, str]()
+    changed, renamed, gone = set[str](), dict[str, str](), dict[str, str]()
     tokens = iter([] if said is None else said.split("\0"))
-    for status in tokens:
-        if status.startswith(("R", "C")):
-            before, path = next(tokens, ""), next(tokens, "")
-            if status.startswith("R"):
-                renamed[path] = before
-            else:
-                changed.add(path)
-        elif status:
-            changed.add(next(tokens, ""))
+    for about in tokens:
+        if not about:
+            break
+        _, _, contents, _, status = about.split(" ")
+        path = next(tokens, "")
+        if status.startswith("R"):
+            renamed[next(tokens, "")] = path
+        elif status == "D":
+            gone[contents] = path
+            changed.add(path)
+        else:
+            changed.add(path)
+    for start in range(0, len(unknown) if gone else 0, _AT_ONCE):
+        some = unknown[start : start + _AT_ONCE]
+        hashed = (_ask(root, "hash-object", "--", *some) or "").split()
+        if len(hashed) == len(some):
+            renamed |= {path: gone[contents] for path, contents in zip(some, hashed, strict=True) if contents in gone}
     return Uncommitted(frozenset(changed), renamed)
 
 

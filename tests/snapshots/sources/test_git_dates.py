@@ -182,7 +182,10 @@ def test_files_that_differ_from_the_commit(root: Path) -> None:
     (root / "top.md").write_text("2")
     found = uncommitted(root / "w")
     assert (found.changed, found.renamed) == ({"b.md"}, {"a.en.md": "a.md"})
-    nothing = uncommitted(root.parent / "missing")
+    (root / "w/c.md").rename(root / "w/c.en.md")
+    known_as_renamed = uncommitted(root / "w", ["new.md", "c.en.md"]).renamed
+    assert known_as_renamed == {"a.en.md": "a.md", "c.en.md": "c.md"}
+    nothing = uncommitted(root.parent / "missing", ["new.md"])
     assert (nothing.changed, nothing.renamed) == (frozenset(), {})
 
 
