@@ -38,11 +38,12 @@ def break_entries(site: Path) -> None:
 
 
 def test_check_prints_problems_as_its_answer(cms: Cms, site: Path) -> None:
-    assert (cms("check").status, cms("check").out) == (0, "No problems\n")
+    assert (cms("check").status, cms("check").out) == (0, "de: 1 not translated\nNo problems\n")
     break_entries(site)
     ran = cms("check")
     assert (ran.status, ran.err) == (1, "")
-    *lines, count = ran.out.splitlines()
+    *lines, languages, count = ran.out.splitlines()
+    assert languages == "de: 1 not translated"
     assert all(re.match(r"content/blog/one\.md:[0-9]+: (error|warning): \S", line) for line in lines)
     assert [line.split(": ")[1] for line in lines] == ["warning", "error", "error"]
     assert count == "2 errors, 1 warning"
@@ -377,7 +378,7 @@ def test_a_store_of_several_workspaces_asks_which(cms: Cms, tmp_path: Path, monk
 
 def test_check_needs_no_store_it_could_write_to(cms: Cms, site: Path) -> None:
     ran = cms("check", "--store", site / "workspace.yaml" / "store")
-    assert (ran.status, ran.out, ran.err) == (0, "No problems\n", "")
+    assert (ran.status, ran.out, ran.err) == (0, "de: 1 not translated\nNo problems\n", "")
     assert cms("snapshot", "build", "--store", site / "workspace.yaml" / "store").status == 1
 
 
