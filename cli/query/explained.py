@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine.why.facts import Stored, Written
     from engine.why.reason import Reason
     from snapshots.model import Api, Workspace
+    from snapshots.store.manifest import Manifest
 
 DRAFT_KEY = "draft_key"
 """The reason of what a draft key opens, or does not."""
@@ -107,7 +108,7 @@ def explained_by_files(chosen: ChosenWorkspace, target_text: str, now: int) -> E
     asked = asked_entry(target_of(target_text), chosen.workspace())
     if asked is None:
         return Explained(False, Kind.NOT_BUILT, nothing)
-    found = _explained(asked, None, _written(chosen, asked, now))
+    found = _explained(asked, None, _written(chosen, asked, now, None))
     told = found.sentences if found.reason == Kind.NOT_BUILT else found.sentences + nothing
     return Explained(False, found.reason, told, found.about)
 
@@ -229,16 +230,18 @@ def _facts(opened: OpenedRequest, asked: AskedEntry, *, files: bool) -> tuple[St
 
     chosen = opened.chosen
     stored = stored_entry(chosen.workspace_store, opened.manifest, asked.endpoint, asked.entry, opened.now)
-    return stored, _written(chosen, asked, opened.now) if files and chosen.directory is not None else None
+    if not files or chosen.directory is None:
+        return stored, None
+    return stored, _written(chosen, asked, opened.now, opened.manifest)
 
 
-def _written(chosen: ChosenWorkspace, asked: AskedEntry, now: int) -> Written:
+def _written(chosen: ChosenWorkspace, asked: AskedEntry, now: int, built: Manifest | None) -> Written:
     from engine.why.written import written_entry
     from snapshots.build.build import survey
 
     assert chosen.directory is not None  # noqa: S101 - asked for where there are files
     with usable_cache(chosen.store) as cache, progress() as tell:
-        surveyed = survey(chosen.directory, cache, progress=tell)
+        surveyed = survey(chosen.directory, cache, built=built, progress=tell)
     return written_entry(chosen.directory, surveyed, asked.endpoint, asked.entry, now)
 
 

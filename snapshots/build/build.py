@@ -214,24 +214,35 @@ def examine(
         return replace(every, problems=judged)
 
 
-def survey(root: Path, cache_directory: Path, *, progress: Progress | None = None) -> Surveyed:
+def survey(
+    root: Path, cache_directory: Path, *, built: Manifest | None = None, progress: Progress | None = None
+) -> Surveyed:
     """Return the versions in the files of the workspace at ``root``, and every problem of it.
 
+    Assets have the addresses that they have in the version ``built``, so that the two can be compared.
     ``cache_directory`` is as ``examine`` has it.
     """
     tell = progress or _silent
-    with _without_collections(), _locked_cache(cache_directory, root, tell) as cache:
-        found = Problems()
-        inputs = find_inputs(root.resolve(), cache, compilers(), found, cache.load_public_url())
-        if inputs is None:
-            return Surveyed(found, None, [], None)
-        from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
+    with _locked_cache(cache_directory, root, tell) as cache:
+        public_url = cache.load_public_url()
+        if built is None or not built.asset_names or public_url == built.public_url:
+            return _surveyed(root, cache, public_url, tell)
+    # `cms dev` compiles with another address in the same cache: with this one, it would compile all again.
+    with _locked_cache(cache_directory / "build", root, tell) as cache:
+        return _surveyed(root, cache, built.public_url, tell)
 
-        content = Problems()
-        with steps.workers(inputs, cache) as workers:
-            plan = steps.plan(inputs, cache, content, workers, tell, None)
-        problems = _merged(found, content).judged(classes=_classes(inputs))
-        return Surveyed(problems, inputs, plan.checked, cache.load_git())
+
+def _surveyed(root: Path, cache: BuildCache, public_url: str | None, tell: Progress) -> Surveyed:
+    found = Problems()
+    inputs = find_inputs(root.resolve(), cache, compilers(), found, public_url)
+    if inputs is None:
+        return Surveyed(found, None, [], None)
+    from snapshots.build import steps  # noqa: PLC0415 - Arrow takes 0.2 s to import, too long for a build with nothing to do
+
+    content = Problems()
+    with _without_collections(), steps.workers(inputs, cache) as workers:
+        plan = steps.plan(inputs, cache, content, workers, tell, None)
+    return Surveyed(_merged(found, content).judged(classes=_classes(inputs)), inputs, plan.checked, cache.load_git())
 
 
 def _all(

@@ -13,7 +13,7 @@ import pytest
 
 from engine.access.keys.access import AccessFile, issue_key
 from snapshots.build.build import build
-from snapshots.store.store import open_store
+from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
 from tests.programs.command_line import Cms, in_process
 from tests.sites.served_site import serving
@@ -267,6 +267,21 @@ def test_a_draft_beside_what_is_live_is_told(changed: Cms, tmp_path: Path) -> No
         "posts/hello is live in en.",
         "It has unpublished changes too, as a draft, which only its preview shows.",
     ]
+
+
+def test_another_address_of_the_server_is_no_change(changed: Cms, tmp_path: Path) -> None:
+    root = tmp_path / "acme"
+    posts = root / "apis/posts.yaml"
+    posts.write_text(posts.read_text().replace("required: true}", "required: true}, {id: cover, type: image}"))
+    (root / "content/posts/dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4"/>')
+    write(root, {"content/posts/hello.md": "cover: dot.svg\n"})
+    assert changed("snapshot", "build", "--public-url", "https://cms.example").status == 0
+    # As `cms dev` does it, which has builds of its own, and the cache of this store.
+    build(root, Store(tmp_path / "dev", root / ".cms" / ".cache"), now=now_ms(), public_url="http://127.0.0.1:8787")
+    for _ in range(2):
+        assert changed("why", "posts/hello").out == "posts/hello is live in en.\n"
+    write(root, {"content/posts/hello.md": "cover: dot.svg\nupdatedAt: 2026-02-02\n"})
+    assert "changes of posts/hello that are not built" in changed("why", "posts/hello").out
 
 
 def test_where_nothing_is_published_the_files_say_it(changed: Cms, tmp_path: Path) -> None:
