@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
@@ -103,7 +103,7 @@ def event_passages(events: Events, zone: tzinfo, launches: Mapping[str, int]) ->
             yield passage(when, name(doer.title), f" ({several(doer.languages)}) {does}{apart}")
         else:
             does = "go live" if event.live else "end"
-            yield passage(f"{when}{plural(len(doers), 'entry')} {does}{apart}", _of_all(doers), *_named(doers))
+            yield passage(f"{when}{plural(len(doers), 'entry')} {does}{apart}", *_named(doers))
 
 
 def _slipped(event: Event, main: Event) -> bool:
@@ -111,19 +111,25 @@ def _slipped(event: Event, main: Event) -> bool:
     return event.live is main.live and event.at != main.at
 
 
-def _of_all(doers: Mapping[tuple[str, str], Doer]) -> str:
-    """Return the languages, where all entries have the same ones."""
-    languages = {tuple(doer.languages) for doer in doers.values()}
-    return f", in {several(next(iter(languages)))}: " if len(languages) == 1 else ": "
+def _usual(doers: Mapping[tuple[str, str], Doer]) -> tuple[str, ...]:
+    """Return the languages that most entries have, of several the most."""
+    counts = Counter(tuple(doer.languages) for doer in doers.values())
+    return max(counts, key=lambda languages: (counts[languages], len(languages)))
 
 
 def _named(doers: Mapping[tuple[str, str], Doer]) -> Iterator[str | Span]:
-    same = len({tuple(doer.languages) for doer in doers.values()}) == 1
-    shown = list(doers.values())[:NAMED]
-    for number, doer in enumerate(shown):
+    """Return the languages and the first entries, those in other languages than is usual with theirs."""
+    usual = _usual(doers)
+    yield f", in {several(usual)}: "
+    unusual = sorted(doers.values(), key=lambda doer: tuple(doer.languages) == usual)
+    for number, doer in enumerate(unusual[:NAMED]):
         yield ", " if number else ""
         yield name(doer.title)
-        if not same:
-            yield f" ({several(doer.languages)})"
-    if len(doers) > len(shown):
-        yield f" and {len(doers) - len(shown):,} more"
+        if tuple(doer.languages) != usual:
+            yield (
+                f" (only {several(doer.languages)})"
+                if set(doer.languages) < set(usual)
+                else f" ({several(doer.languages)})"
+            )
+    if len(doers) > NAMED:
+        yield f" and {len(doers) - NAMED:,} more"

@@ -68,9 +68,25 @@ class Report:
     @cached_property
     def summary(self) -> tuple[Section, ...]:
         """The sections about entries of all APIs: what goes live and ends when, what is renamed and what is gone."""
-        events = tuple(event_passages(self.events, self.zone, self.launches))
+        events = (*self._at_once(), *event_passages(self.events, self.zone, self.launches))
         times = (Section("Goes live and ends", events),) if events else ()
         return (*times, *self.endings)
+
+    def _at_once(self) -> Iterator[Passage]:
+        """Return a line for each added entry of which some languages are live now, and others go live later."""
+        entries: dict[tuple[str, str], list[Version]] = defaultdict(list)
+        for file in self.changes.files:
+            for one in () if file.draft else file.came(MOST_READ):
+                entries[file.api, one.id].append(one)
+        for versions in entries.values():
+            now = [one.lang for one in versions if one.live_from <= self.now < one.live_until]
+            later = [one for one in versions if self.now < one.live_from < NEVER]
+            if now and later:
+                when = shown_time(min(one.live_from for one in later), self.zone)
+                others = several([one.lang for one in later])
+                yield passage(
+                    "At once: ", name(versions[0].title), f" ({several(now)}) goes live, before {others} ({when})"
+                )
 
     @cached_property
     def endings(self) -> tuple[Section, ...]:

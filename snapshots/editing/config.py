@@ -268,7 +268,7 @@ class _Writer:
         """Give a collection its fields."""
         source = self._definitions.sources[one.api.uid]
         widgets = Widgets(self._editor, targets, one.documents, is_markdown=one.is_markdown, warn=self._warner(one.api))
-        fields = widgets.of_api(one.api, source.fields, dict(source.meta))
+        fields = widgets.of_api(one.api, source.fields, dict(source.meta), self._definitions.launches)
         if one.is_root_list:
             id_field = {"name": "id", "label": "ID", "widget": "string"}
             languages = {"name": "lang", "label": "Language", "widget": "select", "options": list(self._languages)}

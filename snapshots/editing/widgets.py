@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,9 @@ _META: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "publishEnd": ("Live until", {"widget": "datetime"}),
 }
 """The names and widgets of a version's facts besides its fields, by key; all of them are optional."""
+
+
+_LAUNCH: Final = {"widget": "select", "hint": "Goes live together with the others of this launch: no Live from then."}
 
 
 class EditorTarget(msgspec.Struct, frozen=True):
@@ -52,8 +55,13 @@ class Widgets:
         self._editor, self._targets, self._warn = editor, targets, warn
         self._documents, self._is_markdown = list(documents), is_markdown
 
-    def of_api(self, api: Api, expressions: Mapping[str, str], meta: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the fields of an API's entries, then what says when they are live. What cannot be edited is told."""
+    def of_api(
+        self, api: Api, expressions: Mapping[str, str], meta: Mapping[str, str], launches: Collection[str]
+    ) -> list[dict[str, Any]]:
+        """Return the fields of an API's entries, then what says when they are live. What cannot be edited is told.
+
+        ``launches`` are the names of the workspace's.
+        """
         made: list[dict[str, Any]] = []
         for field in api.fields:
             expression = expressions[field.id]
@@ -67,7 +75,8 @@ class Widgets:
             else:
                 self._warn(f"the field {field.id!r} is read by {expression!r}, not one key: it is left out")
         taken = {one["name"] for one in made}
-        for name, (label, kind) in _META.items():
+        facts = _META | ({"launch": ("Launch", _LAUNCH | {"options": list(launches)})} if launches else {})
+        for name, (label, kind) in facts.items():
             key = meta.get(name, name)
             if _KEY.fullmatch(key) and "." not in key and key not in taken:
                 made.append({"name": key, "label": label, **kind, "required": False})

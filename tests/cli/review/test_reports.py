@@ -107,6 +107,14 @@ def test_the_twelve_of_a_launch_are_a_line_and_the_one_that_slipped_another(revi
     assert many.startswith("added 11 entries (en, de, ja), live from 1 Mar 2127, 09:00: barley, corn, ")
 
 
+def test_a_translation_that_is_not_in_the_launch_is_told_first(review: Review, site: Site) -> None:
+    site.launch()
+    (site.after / "content/posts/oat.de.md").write_text("---\ntitle: Hafer\n---\n", encoding="utf-8")
+    first, launched, _ = section(review(), "Goes live and ends")
+    assert first == "At once: Oat (de) goes live, before en and ja (1 Mar 2127, 09:00)"
+    assert ": 11 entries go live, in en, de and ja: Oat (only en and ja), Barley, Corn, " in launched
+
+
 def test_one_edit_that_moves_a_launch_is_a_line(review: Review, site: Site) -> None:
     site.launch()
     for path in (site.after / "content/posts").iterdir():

@@ -51,6 +51,26 @@ def api(source: str = "", fields: str = TEXT, kind: str = "list", multilingual: 
 POST = "---\ntitle: One\n---\nText\n"
 
 
+def test_launches_can_be_chosen_where_there_are_any(tmp_path: Path) -> None:
+    files = {"content/posts/a.md": POST}
+    launches = WORKSPACE + "launches: {spring: 2027-03-01, autumn: 2027-09-01}\n"
+
+    def launch(root: str, definition: str, workspace: str) -> dict[str, Any] | None:
+        [posts] = collections(written(tmp_path / root, definition, files, workspace), Editor.SVELTIA)
+        return next((one for one in posts["fields"] if one["label"] == "Launch"), None)
+
+    found = launch("some", api(), launches)
+    assert found is not None
+    assert (found["name"], found["widget"], found["required"]) == ("launch", "select", False)
+    assert found["options"] == ["spring", "autumn"]
+    moved = launch("moved", api("meta: {launch: release}"), launches)
+    assert moved is not None
+    assert moved["name"] == "release"
+    assert launch("none", api(), WORKSPACE) is None
+    assert launch("off", api("meta: {launch: null}"), launches) is None
+    assert launch("field", api(fields=TEXT + ", {id: launch, type: text}"), launches) is None
+
+
 @pytest.mark.parametrize(
     ("source", "files", "expected"),
     [
