@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from cli.changes.values import several
 from cli.output.passages import Passage, Span, name, passage
 from cli.output.wording import plural
-from snapshots.model import ALWAYS, NEVER
 from snapshots.shown_times import how_much_later, shown_time
 from snapshots.times import parse_datetime
 
@@ -52,6 +51,8 @@ Events = Mapping[Event, Mapping[tuple[str, str], Doer]]
 def events_of(files: Iterable[ReviewedFileChanges], renamed: set[tuple[str, str]], now: int, most: int) -> Events:
     """Return what will happen after ``now`` (UTC milliseconds) that would not happen, or at another instant, without
     the change. ``renamed`` are endpoints and new IDs of entries that are no news."""
+    from snapshots.model import NEVER
+
     found: dict[Event, dict[tuple[str, str], Doer]] = defaultdict(dict)
 
     def note(event: Event, file: ReviewedFileChanges, entry: str, title: str) -> None:
@@ -73,6 +74,7 @@ def events_of(files: Iterable[ReviewedFileChanges], renamed: set[tuple[str, str]
 def moved_events(change: EntryDifference, now: int) -> Iterator[Event]:
     """Return what a changed version does at another instant than before."""
     from snapshots.compare.diff import LIVE_FROM, LIVE_UNTIL
+    from snapshots.model import ALWAYS, NEVER
 
     for value in change.values:
         if value.field in (LIVE_FROM, LIVE_UNTIL):

@@ -16,7 +16,6 @@ from cli.changes.instants import NAMED, Doer, Events, event_passages, events_of,
 from cli.changes.values import changed_values, several, tells_nothing
 from cli.output.passages import Passage, Span, name, passage
 from cli.output.wording import plural
-from snapshots.model import NEVER
 from snapshots.shown_times import shown_time
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ class Report:
 
     def _at_once(self) -> Iterator[Passage]:
         """Return a line for each added entry of which some languages are live now, and others go live later."""
+        from snapshots.model import NEVER
+
         entries: dict[tuple[str, str], list[Version]] = defaultdict(list)
         for file in self.changes.files:
             for one in () if file.draft else file.came(MOST_READ):
@@ -318,6 +319,8 @@ class Report:
                 yield passage("added ", link, *_titled(entry, one.title), f" ({places}){when}{was}")
 
     def _when(self, versions: Sequence[Version]) -> str:
+        from snapshots.model import NEVER
+
         starts = {one.live_from for one in versions if not one.draft}
         start = next(iter(starts)) if len(starts) == 1 else None
         return f", live from {shown_time(start, self.zone)}" if start is not None and self.now < start < NEVER else ""

@@ -58,9 +58,13 @@ def located(file: str, line: int, label: str, text: str) -> None:
     print_line(*position, (label, SEVERITY_STYLE[label]), (f": {text}", ""), stderr=True)
 
 
-def print_line(*parts: tuple[str, str], stderr: bool) -> None:
-    """Print (text, style) pairs as one line."""
-    (styled_line if is_terminal(stderr=stderr) else plain_line)(stderr, *parts)
+def print_line(*parts: tuple[str, str], stderr: bool, hang: int = 0) -> None:
+    """Print (text, style) pairs as one line. Where a terminal is too narrow for it, it goes on below, ``hang`` columns
+    from the left."""
+    if is_terminal(stderr=stderr):
+        styled_line(stderr, *parts, hang=hang)
+    else:
+        plain_line(stderr, *parts)
     flush(stderr=stderr)
 
 
@@ -76,24 +80,25 @@ def plain_line(stderr: bool, *parts: tuple[str, str]) -> None:
     write("\n".join(line.expandtabs() for line in f"{text}\n".split("\n")), stderr=stderr)
 
 
-def styled_line(stderr: bool, *parts: tuple[str, str], whole: bool = False) -> None:
+def styled_line(stderr: bool, *parts: tuple[str, str], whole: bool = False, hang: int = 0) -> None:
     """Write (text, style) pairs in colour: as one line if it is to stay ``whole``, else broken at words where the
-    terminal ends."""
+    terminal ends, and going on ``hang`` columns from the left."""
     from rich.text import Text
 
     line = Text()
     for text, style in parts:
         line.append(printable(text), style)
     console = console_of(stderr=stderr)
-    pieces = [line] if whole else _broken(line, console.width)
+    pieces = [line] if whole else _broken(line, console.width, hang)
     with writing(stderr=stderr):
         for piece in pieces:
             console.print(piece, soft_wrap=True)
 
 
-def _broken(text: Text, width: int) -> list[Text]:
+def _broken(text: Text, width: int, hang: int) -> list[Text]:
     """Return the lines of a text, those that are too wide broken before the first word that does not fit."""
     from rich.cells import cell_len
+    from rich.text import Text
 
     pieces: list[Text] = []
     for line in text.split("\n", allow_blank=True):
@@ -101,11 +106,11 @@ def _broken(text: Text, width: int) -> list[Text]:
         for word in _WORD.finditer(line.plain):
             if used and used + cell_len(word[0].rstrip()) > width:
                 breaks.append(word.start())
-                used = 0
+                used = hang
             used += cell_len(word[0])
-        for piece in line.divide(breaks):
+        for number, piece in enumerate(line.divide(breaks)):
             piece.rstrip()
-            pieces.append(piece)
+            pieces.append(Text(" " * hang).append_text(piece) if number else piece)
     return pieces
 
 

@@ -60,7 +60,7 @@ def print_passages(passages: Iterable[Passage], indent: str = "  ") -> None:
     """Print passages on standard output, what belongs to one below it and further to the right."""
     for one in passages:
         parts = [(indent, ""), *((_marked(span), _STYLES[span.ink]) for span in one.spans)]
-        print_line(*parts, stderr=False)
+        print_line(*parts, stderr=False, hang=len(indent) + 2)
         print_passages(one.inside, f"{indent}    ")
 
 

@@ -86,3 +86,16 @@ def test_no_row_wraps_and_a_column_that_is_left_out_is_named(crowded: Cms) -> No
         assert rows is None or len(piped.out.splitlines()) == 1 + rows, command
         left_out = "60 DAYS: a wider terminal and --json show all." in shown[-1]
         assert left_out == (command == "views top --days 60"), command
+
+
+def test_lines_of_a_diff_go_on_below_and_to_the_right(crowded: Cms, tmp_path: Path) -> None:
+    before, after = ("incomprehensible " * 30 + end for end in ("rye", "wheat"))
+    for title in (before, after):
+        (tmp_path / "content/blog/one.md").write_text(entry(f"A {title} at last"), encoding="utf-8")
+        assert crowded("snapshot", "build").status == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal("snapshot", "diff")).splitlines()
+    assert max(map(len, shown)) <= 80
+    first = next(at for at, line in enumerate(shown) if "Title: " in line)
+    assert shown[first].startswith("      Title: … incomprehensible")
+    assert shown[first + 1].startswith("        ")
+    assert "[-rye] [+wheat] at last" in " ".join(line.strip() for line in shown[first : first + 4])
