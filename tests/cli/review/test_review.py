@@ -124,6 +124,37 @@ def test_content_stays_text(cms: Cms, published: Path, proposed: Path, field: st
     assert "#1" not in shown.text()
 
 
+def test_words_that_differ_and_titles_of_what_is_gone_stay_text(cms: Cms, published: Path, proposed: Path) -> None:
+    same = "A long beginning that is the same in both, so that words are compared one by one: "
+    for at, (old, new) in enumerate(zip(HOSTILE, HOSTILE[1:] + HOSTILE[:1], strict=True)):
+        for root, text in ((published, old), (proposed, new)):
+            title = json.dumps(f"{same}{text} {'end ' * 9}")
+            (root / f"content/blog/e{at}.md").write_text(
+                f"---\ncreatedAt: 2026-01-01\ntitle: {title}\n---\n", encoding="utf-8"
+            )
+        more = f"title: {json.dumps(old)}\npublishStart: 2126-0{at % 3 + 1}-01\n"
+        for root, name in ((published, "old"), (published, "gone"), (proposed, "new"), (proposed, "come")):
+            text = more if name in ("old", "new", "come") else more.replace('title: "', 'title: "gone ')
+            title = text.replace('title: "', 'title: "came ') if name == "come" else text
+            (root / f"content/blog/{name}{at}.md").write_text(
+                f"---\ncreatedAt: 2026-01-01\n{title}---\n", encoding="utf-8"
+            )
+    ran = cms("review", str(proposed), "--base", str(published))
+    assert ran.status == 0, ran.err
+    shown = page(ran.out)
+    assert {title.text() for title in shown.css("h4")} >= {"Goes live and ends", "Renamed", "Removed"}
+    assert len(shown.css("del")) >= len(HOSTILE)
+    allowed = {"h3", "h4", "p", "code", "ul", "li", "del", "ins", "details", "summary", "b", "html", "head", "body"}
+    allowed |= {"table", "thead", "tbody", "tr", "th", "td", "strong"}
+    assert {node.tag for node in shown.css("*")} <= allowed
+    for node in shown.css("code"):
+        node.decompose()
+    assert "@everyone" not in shown.text()
+    assert "#1" not in shown.text()
+    text = cms("review", str(proposed), "--base", str(published), "--format", "text").out
+    assert "<script>x</script>" in text
+
+
 def test_a_comment_fits_into_what_services_take(cms: Cms, published: Path, proposed: Path) -> None:
     for number in range(3_000):
         (proposed / f"content/blog/e{number}.md").write_text(f"---\nrating: {'x' * 300}\n---\n", encoding="utf-8")

@@ -239,6 +239,8 @@ def test_json_for_machines(cms: Cms, root: Path) -> None:
     assert document == {
         "from": first,
         "to": second,
+        "fromCommit": None,
+        "toCommit": None,
         "entries": {
             "added": [{**where, "id": "new"}],
             "changed": [{**where, "id": "one", "fields": [{"field": "title", "from": "One", "to": "One!"}]}],
