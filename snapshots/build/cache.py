@@ -33,7 +33,7 @@ from snapshots.translations.model import Translations
 
 T = TypeVar("T")
 
-LAYOUT = 22
+LAYOUT = 23
 """Counted up whenever compiled rows or the files above change their meaning."""
 AT_WORK = "compiling"
 DEADLY = "deadly"

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from snapshots.build.incremental import CompiledApi
 from snapshots.build.old_ids.gathering import claims, clashes
-from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LEFT_OUT
+from snapshots.compile.launches import LAUNCH, STRAGGLER
+from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LAUNCHED_DRAFT, LEFT_OUT
 from snapshots.groups import reference_checks
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
@@ -46,12 +47,14 @@ def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems)
 
 
 def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problems:
-    """Return a warning for every reference to an ID that does not exist in any language."""
+    """Return a warning for every reference to an ID that does not exist in any language, and for unpublished changes
+    that name a launch with which nothing of their entry goes live."""
     problems = Problems()
     ids = {api.api.uid: _known_ids(api) for api in checked}
     for api in checked:
         _check_references(workspace, api, ids, problems)
         _check_links(workspace, api, ids, problems)
+        _check_launched_drafts(api, problems)
     return problems
 
 
@@ -221,6 +224,19 @@ def _alike(entry_id: str, every: list[pa.Array]) -> str:
         if len(found):
             return f"; did you mean {found[0].as_py()!r}?"
     return ""
+
+
+def _check_launched_drafts(api: CheckedApi, problems: Problems) -> None:
+    drafts = api.references.filter(pc.equal(api.references["field"], LAUNCHED_DRAFT))
+    if not len(drafts):
+        return
+    published = api.index.filter(pc.not_equal(api.index["state"], DRAFT_FILE))
+    there = set(zip(published["lang"].to_pylist(), published["id"].to_pylist(), strict=True))
+    alone = [row for row in drafts.to_pylist() if (row["lang"], row["target"]) not in there]
+    for row in alone[:KEPT_PER_KIND]:
+        message = f"{LAUNCH}: {row['written']}"
+        problems.warning(api.files[row["file"]], row["line"], STRAGGLER, message, item=row["item"])
+    problems.add_uncounted([("warning", STRAGGLER, max(0, len(alone) - KEPT_PER_KIND))])
 
 
 def _known_ids(api: CheckedApi) -> pa.Array:

@@ -15,13 +15,14 @@ from snapshots.compile.audience import Audience
 from snapshots.compile.dates import GitRange, VersionDates, Wrong, meta_dates
 from snapshots.compile.entry_ids import EntryIds
 from snapshots.compile.fields import MadeIds, field_compiler, unknown_members
-from snapshots.compile.launches import Launches
+from snapshots.compile.launches import LAUNCH, STRAGGLER, Launches
 from snapshots.compile.richtext import RichText
 from snapshots.compile.rows import (
     ALIAS,
     DRAFT_FILE,
     DRAFT_STATUS,
     FIRST_LINK,
+    LAUNCHED_DRAFT,
     LEFT_OUT,
     LIVE,
     CompiledRows,
@@ -372,7 +373,14 @@ class ApiCompiler:
         if status is not None:
             launch, known = self._launches.named(document, file_facts, wrong)
             if launch is not None:
-                status, dates[3] = self._launches.join(launch, status, dates[3], doubtful, is_draft=is_draft_file)
+                status, dates[3], straggles = self._launches.join(launch, status, dates[3], is_draft=is_draft_file)
+                at = self._launches.expression.key
+                if straggles is not None and not is_draft_file:
+                    doubtful(STRAGGLER, at, straggles, LAUNCH)
+                elif straggles is not None and entry_id is not None:  # unless the entry itself goes live with it
+                    line = document.line_of(at or LAUNCH)
+                    launched = (number, line, item, language, LAUNCHED_DRAFT, entry_id, straggles)
+                    self._rows.references.append(launched)
             status = status if known else None
         start, end = dates[3:]
         good = dated and not document.broken and entry_id is not None and status is not None

@@ -51,12 +51,13 @@ class Launches:
         return None, False
 
     def join(
-        self, name: str, status: Status, start: int | None, doubtful: Wrong, *, is_draft: bool
-    ) -> tuple[Status, int | None]:
-        """Return the status and the publish start (UTC milliseconds) of a version that names a launch.
+        self, name: str, status: Status, start: int | None, *, is_draft: bool
+    ) -> tuple[Status, int | None, str | None]:
+        """Return the status and the publish start (UTC milliseconds) of a version that names a launch, and the message
+        about a straggler.
 
-        They are those of the launch, unless the version is a draft or has a publish start of its own: such a straggler
-        keeps what it has, and ``doubtful`` is called for it.
+        Status and start are those of the launch, unless the version is a draft or has a publish start of its own: a
+        straggler keeps what it has.
         """
         at = self._instants[name]
         launch = f"the launch {name!r} ({shown_time(at, self._zone)}, {self._zone})"
@@ -64,7 +65,7 @@ class Launches:
         if is_draft or status is Status.DRAFT:
             message = f"a draft does not go live with {launch}: publish it, {apart}"
         elif start is None:
-            return Status.SCHEDULED, at
+            return Status.SCHEDULED, at, None
         elif start == at:
             message = (
                 f"publishStart is the instant of {launch}, but takes precedence, and stays where it is when the "
@@ -75,8 +76,7 @@ class Launches:
                 f"publishStart takes precedence: it goes live on {shown_time(start, self._zone)}, "
                 f"{how_much_later(at, start, self._zone)} than {launch}. Remove publishStart, {apart}"
             )
-        doubtful(STRAGGLER, self.expression.key, message, LAUNCH)
-        return status, start
+        return status, start, message
 
     def _unknown(self, written: RawValue) -> str:
         otherwise = (

@@ -15,7 +15,7 @@ from snapshots.model import Status
 # separate draft file. The last two are both unpublished changes.
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
-LEFT_OUT, ALIAS, FIRST_LINK = -1, -2, -3
+LEFT_OUT, ALIAS, FIRST_LINK, LAUNCHED_DRAFT = -1, -2, -3, 2**15 - 1
 """Stand for the number of a check: see ``CompiledRows.references``."""
 
 Reference: TypeAlias = tuple[int, int, str, int, int, str, str | None]
@@ -50,6 +50,8 @@ class CompiledRows:
     - ``LEFT_OUT``: the ID of a version left out for an error, to which references are right
     - ``ALIAS``: an old ID or address of a version that is not a draft; instead of the reference as written, the ID
       that the entry has now
+    - ``LAUNCHED_DRAFT``: the ID of an unpublished change that names a launch, with what is to be said where nothing of
+      the entry goes live with that
     - ``FIRST_LINK`` less the position of an API: an entry of that API which a rich text links to
     """
 

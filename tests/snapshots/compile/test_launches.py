@@ -129,6 +129,24 @@ def test_stragglers_are_warnings_that_say_which_time_holds(tmp_path: Path) -> No
     assert "stays where it is when the launch is moved" in str(found["same.md"])
 
 
+def test_changes_to_an_entry_that_is_in_the_launch_itself_are_no_stragglers(tmp_path: Path) -> None:
+    entries = {
+        "both": "launch: spring",
+        "both.draft": "launch: spring",
+        "german": "launch: spring",
+        "german.de.draft": "launch: spring",
+        "alone.draft": "launch: spring",
+    }
+    root = workspace(tmp_path / "site", entries)
+
+    def stragglers() -> list[str]:
+        return sorted(one.file.rpartition("/")[2] for one in told(root) if one.kind == "straggler")
+
+    assert stragglers() == ["alone.draft.md", "german.de.draft.md"]
+    (root / "content/posts/both.md").unlink()
+    assert stragglers() == ["alone.draft.md", "both.draft.md", "german.de.draft.md"]
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [
