@@ -12,6 +12,7 @@ from engine.why.facts import Known, Written
 from snapshots.build.build import Surveyed
 from snapshots.build.checks import CheckedApi
 from snapshots.compile.rows import LEFT_OUT, LIVE, row_digest
+from snapshots.definitions.files import API_FOLDER, WORKSPACE_FILE
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import format_of
 from snapshots.ids import slug_id
@@ -28,12 +29,14 @@ def written_entry(root: Path, surveyed: Surveyed, endpoint: str, entry: str | No
     """Return what the files of the workspace at ``root`` say of an entry at ``now`` (UTC milliseconds); without
     ``entry``, of the item of an object API."""
     errors = [problem for problem in surveyed.problems.kept if problem.severity == "error"]
+    of_definitions = [one for one in errors if one.file == WORKSPACE_FILE or one.file.startswith(f"{API_FOLDER}/")]
     if surveyed.inputs is None:
-        return Written((), (), tuple(errors[:REFUSED]), (), ())
+        return Written((), tuple(of_definitions), tuple(errors[:REFUSED]), (), ())
     definitions, checked = surveyed.inputs.definitions, surveyed.checked
     of_endpoint = [api for api in checked if api.api.endpoint == endpoint]
     found: list[Known] = []
-    mine: list[Problem] = []
+    # Without its definition, nothing of an API is known.
+    mine = [] if of_endpoint else of_definitions
     for api in of_endpoint:
         found += _known(definitions, api, entry, now)
         places = _left_out(api, entry) | _named(surveyed, api.api, entry)

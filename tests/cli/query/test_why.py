@@ -239,6 +239,19 @@ def test_what_only_the_definitions_have_is_not_built(changed: Cms, tmp_path: Pat
         assert ran.err.startswith("error: ")
 
 
+def test_a_definition_that_cannot_be_read_is_an_error_of_all_its_entries(changed: Cms, tmp_path: Path) -> None:
+    (tmp_path / "acme/apis/posts.yaml").write_text("uid: api_posts\nendpoint: posts\nkind: lst\nfields: []\n")
+    fresh, launch, hello = (changed("why", f"posts/{entry}") for entry in ("fresh", "launch", "hello"))
+    assert fresh.out.startswith("posts/fresh was never built, because of ")
+    assert "apis/posts.yaml:3: error: " in fresh.out
+    assert launch.out.startswith("posts/launch is scheduled: live from 10 Jan 2099")
+    assert "What the files say now is not built" in launch.out
+    assert (fresh.status, launch.status, hello.status) == (1, 1, 0)
+    assert changed("why", "people/mika").out == "people/mika is live in en.\n"
+    (tmp_path / "acme/workspace.yaml").write_text("id: acme\nlanguages: en\n")
+    assert "workspace.yaml:2: error: " in changed("why", "posts/fresh").out
+
+
 def test_files_that_look_like_the_entry_are_named(changed: Cms, tmp_path: Path) -> None:
     root = tmp_path / "acme"
     posts = root / "apis/posts.yaml"
