@@ -154,9 +154,9 @@ def _changed(asked: AskedEntry, written: Written | None) -> Iterator[str]:
         yield "The files have changes of it that are not built, because of an error:"
         yield from map(str, written.errors)
     else:
-        yield f"The files have changes of {asked.name} that are not built: `cms snapshot build` publishes them."
-        if written.refused:
-            yield from _errors(written.refused)
+        publishes = "." if written.refused else ": `cms snapshot build` publishes them."
+        yield f"The files have changes of {asked.name} that are not built{publishes}"
+        yield from _errors(written.refused)
 
 
 def _uncommitted(known: Known, written: Written | None) -> Iterator[str]:

@@ -17,12 +17,15 @@ from snapshots.definitions.model import Definitions
 from snapshots.documents.document import format_of
 from snapshots.ids import slug_id
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind
-from snapshots.problems import Problem, Problems
+from snapshots.problems import WARNING_CLASSES, Problem, Problems
 from snapshots.sources.folders import Folders
 from snapshots.sources.git_dates import GitDates, uncommitted
 
 REFUSED = 3
 """Errors of other files that are told."""
+
+_BETWEEN = frozenset[str]().union(*WARNING_CLASSES.values())
+"""The kinds of problems between entries, which leave no version out, also where ``strict`` makes errors of them."""
 
 
 def written_entry(root: Path, surveyed: Surveyed, endpoint: str, entry: str | None, now: int) -> Written:
@@ -40,7 +43,11 @@ def written_entry(root: Path, surveyed: Surveyed, endpoint: str, entry: str | No
     for api in of_endpoint:
         found += _known(definitions, api, entry, now)
         places = _left_out(api, entry) | _named(surveyed, api.api, entry)
-        mine += [one for one in errors if any(one.file == file and line in (None, one.line) for file, line in places)]
+        mine += [
+            one
+            for one in errors
+            if any(one.file == file and line in (None, one.line) for file, line in places) and one.kind not in _BETWEEN
+        ]
         mine = mine or [_unnamed(api, place) for place in sorted(_left_out(api, entry))]
     others = [api for api in checked if api.api.endpoint != endpoint and api.api.kind is ApiKind.LIST]
     named = {path for api in of_endpoint for path, _ in _named(surveyed, api.api, entry)}

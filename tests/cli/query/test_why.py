@@ -252,6 +252,23 @@ def test_a_definition_that_cannot_be_read_is_an_error_of_all_its_entries(changed
     assert "workspace.yaml:2: error: " in changed("why", "posts/fresh").out
 
 
+def test_warnings_that_are_errors_here_keep_all_from_being_built(changed: Cms, tmp_path: Path) -> None:
+    root = tmp_path / "acme"
+    definition = root / "workspace.yaml"
+    definition.write_text(f"{definition.read_text()}strict: [translations]\n")
+    (root / "content/posts/both.md").write_text("---\ntitle: Another\ncreatedAt: 2026-01-01\n---\n")
+    older = "content/posts/both.de.md:1: error: 1 translation into de is older than the original in en: posts/both"
+    assert older in changed("snapshot", "build").err
+    assert changed("why", "posts/fresh").out.splitlines()[1:3] == ["Nothing is built while there is this error:", older]
+    both = changed("why", "posts/both?lang=de")
+    assert both.out == "posts/both is scheduled in de: live from 28 Mar 2099, 09:00 (Europe/Berlin).\n"
+    assert changed("why", "posts/both").out.splitlines()[1:] == [
+        "The files have changes of posts/both that are not built.",
+        "Nothing is built while there is this error:",
+        older,
+    ]
+
+
 def test_files_that_look_like_the_entry_are_named(changed: Cms, tmp_path: Path) -> None:
     root = tmp_path / "acme"
     posts = root / "apis/posts.yaml"
