@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -33,12 +33,16 @@ class EditorConfig(msgspec.Struct, frozen=True):
     warnings: list[str]
 
 
+FoundDocument: TypeAlias = tuple[str, ContentDocument]
+"""A document, and the path of its file."""
+
+
 class _Made(msgspec.Struct):
     """One collection on the way."""
 
     api: Api
     files: list[SourceFile]
-    documents: list[ContentDocument]
+    documents: list[FoundDocument]
     is_markdown: bool
     collection: dict[str, Any]
     parts: list[dict[str, Any]]
@@ -148,7 +152,7 @@ class _Writer:
                 f"{api.endpoint}: the editor cannot edit many entries in one file ({mine[0].path if mine else 'from'})."
             )
             return
-        if any(document.item is not None for document in documents):
+        if any(document.item is not None for _, document in documents):
             yield from self._root_lists(api, mine, documents)
             return
         try:
@@ -160,7 +164,7 @@ class _Writer:
             inside = [file for file in mine if file.path.startswith(f"{folder.folder}/")]
             yield self._folder(api, source, folder, inside or mine, documents, number)
 
-    def _root_lists(self, api: Api, files: list[SourceFile], documents: list[ContentDocument]) -> Iterator[_Made]:
+    def _root_lists(self, api: Api, files: list[SourceFile], documents: list[FoundDocument]) -> Iterator[_Made]:
         """Files that are lists of entries, which Sveltia CMS can edit."""
         if self._editor is Editor.DECAP:
             where = _some([file.path for file in files])
@@ -185,7 +189,7 @@ class _Writer:
         source: ApiSource,
         folder: Folder,
         files: list[SourceFile],
-        documents: list[ContentDocument],
+        documents: list[FoundDocument],
         number: int,
     ) -> _Made:
         extension = usual_extension(files, source.fields.values())
@@ -211,14 +215,24 @@ class _Writer:
             "extension": extension,
             "format": editor_format(extension),
             "slug": folder.slug,
-            "media_folder": "images",
-            "public_folder": "images",
+            **self._media(folder),
         }
         if folder.path is not None:
             collection["path"] = folder.path
         if folder.languages is not None:
             collection["i18n"] = self._i18n(api, folder, files)
         return _Made(api, files, documents, editor_format(extension) == "frontmatter", collection, [collection])
+
+    def _media(self, folder: Folder) -> dict[str, str]:
+        """Return where pictures are saved: in a folder ``images`` beside the entry.
+
+        Sveltia CMS deletes whatever is in and below an entry's folder with the entry, if pictures are saved relative to
+        it; so where entries share a folder, it gets the whole path.
+        """
+        if self._editor is Editor.DECAP or folder.path is not None:
+            return {"media_folder": "images", "public_folder": "images"}
+        relative = "../images" if folder.languages == "folders" else "./images"
+        return {"media_folder": f"/{self._repository.folder}{folder.folder}/images", "public_folder": relative}
 
     def _i18n(self, api: Api, folder: Folder, files: list[SourceFile]) -> Any:
         if folder.languages == "folders":
@@ -237,12 +251,13 @@ class _Writer:
         )
         return True
 
-    def _documents(self, files: Sequence[SourceFile], collection: tuple[str, ...] | None) -> list[ContentDocument]:
-        found: list[ContentDocument] = []
+    def _documents(self, files: Sequence[SourceFile], collection: tuple[str, ...] | None) -> list[FoundDocument]:
+        found: list[FoundDocument] = []
         for file in files[:_LOOKED_AT]:
             if file.format is not Format.JSONL:
                 data = (self._root / file.path).read_bytes()
-                found += read_documents(file.path, file.format, data, Problems(), collection)
+                documents = read_documents(file.path, file.format, data, Problems(), collection)
+                found += [(file.path, document) for document in documents]
         return found
 
     def _targets(self, made: list[_Made]) -> Mapping[str, EditorTarget]:
@@ -256,7 +271,9 @@ class _Writer:
             name = one.collection["name"]
             if one.is_root_list:
                 if len(one.parts) == 1:
-                    found[one.api.uid] = EditorTarget(name, "*.id", f"*.{title}", one.parts[0]["name"])
+                    found[one.api.uid] = EditorTarget(
+                        name, f"{one.api.endpoint}.*.id", f"{one.api.endpoint}.*.{title}", one.parts[0]["name"]
+                    )
             elif one.collection["slug"] == "{{slug}}" and "path" not in one.collection:
                 found[one.api.uid] = EditorTarget(name, "{{slug}}", title)
         return found

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
+from snapshots.columns import REFERENCE_API, REFERENCE_ID
 from snapshots.definitions.model import ApiSource
-from snapshots.documents.document import ContentDocument, RawValue
+from snapshots.documents.document import ContentDocument, RawValue, is_missing
 from snapshots.editing.editors import Editor
+from snapshots.editing.forms import fits, form_of
 from snapshots.model import GROUP_KIND, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType, Record, ValueKind
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
@@ -46,12 +48,13 @@ class Widgets:
         self,
         editor: Editor,
         targets: Mapping[str, EditorTarget],
-        documents: Iterable[ContentDocument],
+        documents: Iterable[tuple[str, ContentDocument]],
         *,
         is_markdown: bool,
         warn: Callable[[str], None],
     ) -> None:
-        """``targets`` are the APIs that can be referred to, by ``uid``; ``documents`` show how values are written."""
+        """``targets`` are the APIs that can be referred to, by ``uid``; ``documents``, each with the path of its file,
+        show how values are written."""
         self._editor, self._targets, self._warn = editor, targets, warn
         self._documents, self._is_markdown = list(documents), is_markdown
 
@@ -71,6 +74,7 @@ class Widgets:
                 steps = [field.id] if expression == "$body" else expression.split(".")
                 widget = self._of(field, steps)
                 if widget is not None:
+                    self._check_forms(steps, widget)
                     _add_widget(made, steps, widget)
             else:
                 self._warn(f"the field {field.id!r} is read by {expression!r}, not one key: it is left out")
@@ -81,6 +85,15 @@ class Widgets:
             if _KEY.fullmatch(key) and "." not in key and key not in taken:
                 made.append({"name": key, "label": label, **kind, "required": False})
         return made
+
+    def _check_forms(self, steps: list[str], widget: Mapping[str, Any]) -> None:
+        """Tell of the file whose value at a way is written in a form that the widget cannot open."""
+        for file, document in self._documents:
+            if not all(fits(widget, value) for value in _at(document.values, steps)):
+                self._warn(
+                    f"the editor cannot open {file}, where {'.'.join(steps)!r} is not written as {form_of(widget)}"
+                )
+                return
 
     def _markdown(self) -> dict[str, Any]:
         """Return the widget of a Markdown text.
@@ -118,7 +131,7 @@ class Widgets:
             )
             return None
         if field.type in REFERENCE_TYPES:
-            return {**common, **self._reference(field)}
+            return {**common, **self._reference(field, steps)}
         if field.type.facts.kind is ValueKind.GROUP:
             return {**common, **self._groups(field, steps)}
         record = field.type.facts.record
@@ -128,9 +141,13 @@ class Widgets:
             return {**common, **self._boolean(field)}
         return {**common, **_plain(field)}
 
-    def _reference(self, field: Field) -> dict[str, Any]:
+    def _reference(self, field: Field, steps: list[str]) -> dict[str, Any]:
         is_array = field.type.facts.is_array
         uids = field.target_uids
+        if field.targets is not msgspec.UNSET and any(isinstance(value, dict) for value in self._written(steps)):
+            apis = {"name": REFERENCE_API, "label": "API", "widget": "select"}
+            entry = {"name": REFERENCE_ID, "label": "ID", "widget": "string"}
+            return {"widget": "list", "fields": [{**apis, "options": [one.endpoint for one in field.targets]}, entry]}
         target = self._targets.get(uids[0]) if len(uids) == 1 and uids[0] is not None else None
         if target is None:
             return {
@@ -142,6 +159,12 @@ class Widgets:
             found["file"] = target.file
         found |= {"value_field": target.value, "search_fields": [target.title], "display_fields": [target.title]}
         return found | ({"multiple": True} if is_array else {})
+
+    def _written(self, steps: list[str]) -> list[RawValue]:
+        """Return the values that documents have at a way, or in lists there."""
+        found = [value for _, document in self._documents for value in _at(document.values, steps)]
+        items = [item for value in found for item in (value if isinstance(value, list) else [value])]
+        return [item for item in items if not is_missing(item)]
 
     def _groups(self, field: Field, steps: list[str]) -> dict[str, Any]:
         kinds = [(kind, [w for one in kind.fields if (w := self._of(one, [*steps, one.id]))]) for kind in field.kinds]
@@ -158,9 +181,13 @@ class Widgets:
         """Return an image or a file: its address alone, or all its members where the files have it so."""
         widget = "image" if record.name == "Image" else "file"
         found: dict[str, Any] = {"widget": widget}
-        if any(isinstance(value, dict) for document in self._documents for value in _values(document.values, steps)):
+        written = self._written(steps)
+        used = {key for value in written if isinstance(value, dict) for key in value}
+        if used or (widget == "image" and not written):
             members = []
             for number, member in enumerate(record.members):
+                if not (member.required or member.name == "alt" or member.name in used):
+                    continue
                 kind = widget if number == 0 else "number" if member.unit else "string"
                 whole = {"value_type": "int"} if kind == "number" else {}
                 optional = {} if member.required else {"required": False}
@@ -218,13 +245,13 @@ def _plain(field: Field) -> dict[str, Any]:
     return {"widget": "string"}
 
 
-def _values(value: RawValue, steps: list[str]) -> Iterable[RawValue]:
-    """Return what documents have at a way, or in lists there."""
-    if isinstance(value, list):
-        return [found for item in value for found in _values(item, steps)]
+def _at(value: RawValue, steps: list[str]) -> list[RawValue]:
+    """Return what a document has at a way."""
     if not steps:
         return [value]
-    return _values(value[steps[0]], steps[1:]) if isinstance(value, dict) and steps[0] in value else []
+    if isinstance(value, list):
+        return [found for item in value for found in _at(item, steps)]
+    return _at(value[steps[0]], steps[1:]) if isinstance(value, dict) and steps[0] in value else []
 
 
 def _add_widget(fields: list[dict[str, Any]], steps: list[str], widget: dict[str, Any]) -> None:

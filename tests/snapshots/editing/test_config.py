@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 
-from snapshots.build.build import check
 from snapshots.definitions.workspace import load_workspace
 from snapshots.editing.config import EditorConfig, editor_config
 from snapshots.editing.editors import Editor
 from snapshots.editing.repository import Repository
 from snapshots.problems import Problems
-from tests.engine.typed.clients import folder_server
 from tests.programs import node_packages
-from tests.server.reference.test_browser import CHROMIUM, FLAGS
+from tests.snapshots.editing.editors_in_browser import SVELTIA
 
 EXAMPLE = Path(__file__).parents[3] / "cli" / "creating" / "example"
 WORKSPACE = "id: site\nlanguages: [en, pt-BR]\n"
@@ -175,6 +171,106 @@ def test_fields(tmp_path: Path) -> None:
     assert collection["identifier_field"] == "title"
 
 
+def fields_of(root: Path, editor: Editor) -> dict[str, Any]:
+    [collection] = collections(root, editor)
+    return {field["name"]: field for field in collection["fields"]}
+
+
+def test_what_each_editor_needs_besides(tmp_path: Path) -> None:
+    """Sveltia CMS leaves out what is empty, and rewrites rich text; Decap CMS asks for members of what is not there."""
+    group = "{id: place, type: group, fields: [{id: city, type: text, required: true}, {id: photo, type: image}]}"
+    needed = group.replace("place", "home").replace("group,", "group, required: true,")
+    fields = (
+        f"{TEXT}, {{id: body, type: richtext}}, {{id: open, type: boolean}}, "
+        f"{{id: free, type: boolean, required: true}}, {{id: cover, type: image}}, {group}, {needed}"
+    )
+    root = written(tmp_path, api(fields=fields), {"content/posts/a.en.md": POST})
+    decap, sveltia = made(root).document, made(root, Editor.SVELTIA).document
+    assert sveltia["output"] == {"omit_empty_optional_fields": True}
+    assert "output" not in decap
+    assert sveltia["i18n"]["initial_locales"] == "default"
+    assert "initial_locales" not in decap["i18n"]
+    theirs, ours = fields_of(root, Editor.DECAP), fields_of(root, Editor.SVELTIA)
+    assert ours["body"]["modes"] == ["raw", "rich_text"]
+    assert "modes" not in theirs["body"]
+    assert [one["value"] for one in ours["open"]["options"]] == [True, False]
+    assert [one["open"]["widget"] for one in (theirs, ours)] == ["boolean", "select"]
+    assert [one["free"]["widget"] for one in (theirs, ours)] == ["boolean", "boolean"]
+    for name, required in (("place", False), ("home", True)):
+        assert [member.get("required", True) for member in theirs[name]["fields"]] == [required, False]
+        assert [member.get("required", True) for member in ours[name]["fields"]] == [True, False]
+        [_, photo] = theirs[name]["fields"]
+        assert [member.get("required", True) for member in photo["fields"]] == [False, False]
+    assert [member["name"] for member in ours["cover"]["fields"]] == ["url", "alt"]
+    assert [member.get("required", True) for member in ours["cover"]["fields"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("source", "folder", "public"),
+    [
+        ("", "/cms/content/posts/images", "./images"),
+        ("source: blog/{lang}/{id}.md", "/cms/blog/images", "../images"),
+        ("source: '{lang}/blog/{id}.md'", "/cms/en/blog/images", "./images"),
+        ("source: blog/{id}/index.md", "images", "images"),
+    ],
+)
+def test_pictures_are_saved_beside_entries(tmp_path: Path, source: str, folder: str, public: str) -> None:
+    """With the whole path where entries share a folder: Sveltia CMS would delete all in it with one of them."""
+    root = written(tmp_path, api(source), {})
+    repository = Repository("github", "acme/site", "main", "cms/")
+    found = made(root, Editor.SVELTIA, repository).document["collections"][0]
+    assert (found["media_folder"], found["public_folder"]) == (folder, public)
+    [found, *_] = collections(root)
+    assert (found["media_folder"], found["public_folder"]) == ("images", "images")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "form"),
+    [
+        ("{id: cover, type: image}", "/a.png", "a mapping"),
+        ("{id: tags, type: multiple_select}", "one", "a list"),
+        ("{id: topics, type: multiple_select, options: [one]}", "one", "a list"),
+        ("{id: all, type: references, api: posts}", "a", "a list"),
+        ("{id: hours, type: groups, fields: [{id: day, type: text}]}", "{day: Monday}", "a list of mappings"),
+        ("{id: hours, type: groups, fields: [{id: tags, type: multiple_select}]}", "[{tags: one}]",
+         "a list of mappings"),
+        ("{id: blocks, type: groups, groups: [{id: hero, fields: [{id: all, type: multiple_select}]}]}",
+         "[{fieldId: hero, all: one}]", "a list of mappings"),
+        ("{id: menu, type: file}", "[/a.pdf]", "one value"),
+    ],
+)  # fmt: skip
+def test_what_an_editor_cannot_open_is_told(tmp_path: Path, field: str, value: str, form: str) -> None:
+    """A file in which a value is right for a build, but not in the one form that the editor opens."""
+    name = field.split(",", maxsplit=1)[0].removeprefix("{id: ")
+    right = {"a mapping": "{url: /b.png, alt: B}"}.get(form, "")
+    files = {"content/posts/a.en.md": f"---\ntitle: A\n{name}: {right}\n---\n"}
+    root = written(tmp_path, api(fields=f"{TEXT}, {field}"), files)
+    assert [text for text in made(root).warnings if "cannot open" in text] == []
+    (root / "content/posts/b.en.md").write_text(f"---\ntitle: B\n{name}: {value}\n---\n")
+    assert [text for text in made(root).warnings if "cannot open" in text] == [
+        f"posts: the editor cannot open content/posts/b.en.md, where '{name}' is not written as {form}"
+    ]
+
+
+def test_references_to_several_apis(tmp_path: Path) -> None:
+    """As IDs, unless the files name the API too."""
+    root = written(tmp_path, api(fields=f"{TEXT}, {{id: all, type: references, apis: [posts]}}"), {})
+    assert "fields" not in fields_of(root, Editor.DECAP)["all"]
+    (root / "content/posts").mkdir(parents=True)
+    (root / "content/posts/a.en.md").write_text("---\ntitle: A\nall: [{api: posts, id: a}]\n---\n")
+    found = fields_of(root, Editor.DECAP)["all"]
+    assert [member["name"] for member in found["fields"]] == ["api", "id"]
+    assert found["fields"][0]["options"] == ["posts"]
+
+
+def test_a_mapping_around_a_required_value_is_required(tmp_path: Path) -> None:
+    fields = "{id: title, type: text, required: true, from: head.title}, {id: size, type: number, from: more.size}"
+    root = written(tmp_path, api(fields=fields), {})
+    found = fields_of(root, Editor.SVELTIA)
+    assert found["head"].get("required", True)
+    assert not found["more"]["required"]
+
+
 def test_a_workspace_inside_of_a_repository(tmp_path: Path) -> None:
     root = written(tmp_path, api(), {"content/posts/a.en.md": POST})
     document = made(root, repository=Repository("gitlab", "acme/site", "live", "cms/")).document
@@ -185,69 +281,9 @@ def test_a_workspace_inside_of_a_repository(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_sveltia_cms_takes_it(tmp_path: Path) -> None:
     """The schema that the editor comes with has nothing against it, lists in one file included."""
-    schema = json.loads((node_packages.unpacked("@sveltia/cms", "0.221.1") / "schema" / "sveltia-cms.json").read_text())
+    schema = json.loads((node_packages.unpacked(*SVELTIA) / "schema" / "sveltia-cms.json").read_text())
     found = made(EXAMPLE, Editor.SVELTIA)
     jsonschema.validate(found.document, schema)
     assert {one["name"] for one in found.document["collections"]} == {"bakers", "breads", "journal", "shop"}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**found.document, "colections": []}, schema)
-
-
-@pytest.mark.slow
-def test_decap_cms_edits_a_workspace(tmp_path: Path) -> None:
-    """The real editor takes the configuration, shows an entry in both languages, and writes one that builds."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    package = node_packages.unpacked("decap-cms", "3.16.3")
-    root = shutil.copytree(EXAMPLE, tmp_path / "komugi")
-    for file in root.glob("content/*/*.md"):
-        if not file.stem.endswith((".ja", ".draft")):
-            file.rename(file.with_name(f"{file.stem}.en.md"))
-    site = tmp_path / "site"
-    shutil.copytree(package / "dist", site, ignore=shutil.ignore_patterns("*.map", "*cms.js.LICENSE*"))
-    files = {
-        path.relative_to(root).as_posix(): path.read_text()
-        for path in root.glob("content/**/*.*")
-        if path.suffix in (".md", ".yaml")
-    }
-    config = {**made(root).document, "backend": {"name": "test-repo"}, "local_backend": False}
-    (site / "index.html").write_text(PAGE.replace("CONFIG", json.dumps(config)).replace("FILES", json.dumps(files)))
-    with folder_server(site) as url, playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1500, "height": 1000})
-        page.goto(f"{url}/index.html")
-        page.get_by_role("button", name="Login").click()
-        page.get_by_text("Country rye").first.click()
-        page.locator('input[id^="name-field"]').first.fill("Country rye, large")
-        page.get_by_text("三種類の粉").first.wait_for()
-        page.screenshot(path=tmp_path / "decap.png")
-        page.get_by_role("button", name="Publish").first.click()
-        page.get_by_text("Publish now").first.click()
-        saved = "repoFiles.content.breads['country-rye.en.md'].content"
-        page.wait_for_function(f"{saved}.includes('large')")
-        for name in ("country-rye.en.md", "country-rye.ja.md"):
-            (root / "content" / "breads" / name).write_text(page.evaluate(saved.replace("country-rye.en.md", name)))
-        browser.close()
-    text = (root / "content" / "breads" / "country-rye.en.md").read_text()
-    front = yaml.safe_load(text.split("---")[1])
-    before = yaml.safe_load((EXAMPLE / "content" / "breads" / "country-rye.md").read_text().split("---")[1])
-    assert front == {**before, "name": "Country rye, large"}
-    found = check(root, tmp_path / "cache", strict=False)
-    assert found.errors == 0, list(found.kept)
-
-
-PAGE = """<!doctype html><meta charset="utf-8"><body>
-<script>
-window.CMS_MANUAL_INIT = true;
-window.repoFiles = {};
-for (const [path, content] of Object.entries(FILES)) {
-  const folders = path.split("/"), name = folders.pop();
-  const folder = folders.reduce((tree, one) => (tree[one] ??= {}), repoFiles);
-  folder[name] = {content, path};
-  repoFiles[folders.join("/")] = folder;  // its test backend looks for folders by their whole path
-}
-</script>
-<script src="decap-cms.js"></script>
-<script>CMS.init({config: {...CONFIG, load_config_file: false}})</script>
-"""
