@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from snapshots.documents.document import RawValue, is_missing
+from snapshots.documents.document import RawValue, is_missing, is_null
 
 
 def fits(widget: Mapping[str, Any], value: RawValue) -> bool:
@@ -18,6 +18,24 @@ def fits(widget: Mapping[str, Any], value: RawValue) -> bool:
     if widget["widget"] == "object":
         return isinstance(value, dict) and _fits_members(widget, value)
     return not isinstance(value, (list, dict))
+
+
+def empty_text(widget: Mapping[str, Any], value: RawValue) -> tuple[str, ...] | None:
+    """Return the way to the first empty text in a value, of those that need not be there; ``None`` where there is none.
+
+    Null is no text. The value is one that the widget can open.
+    """
+    if value == "" and not is_null(value) and widget["widget"] in ("string", "text"):
+        return None if widget.get("required", True) else ()
+    for one in value if isinstance(value, list) else [value]:
+        members = widget.get("fields", ())
+        if "types" in widget and isinstance(one, dict):
+            members = next(kind["fields"] for kind in widget["types"] if kind["name"] == one[widget["typeKey"]])
+        for member in members:
+            below = empty_text(member, one[member["name"]]) if isinstance(one, dict) and member["name"] in one else None
+            if below is not None:
+                return (member["name"], *below)
+    return None
 
 
 def form_of(widget: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from snapshots.columns import REFERENCE_API, REFERENCE_ID
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import ContentDocument, RawValue, is_missing
 from snapshots.editing.editors import Editor
-from snapshots.editing.forms import fits, form_of
+from snapshots.editing.forms import empty_text, fits, form_of
 from snapshots.model import GROUP_KIND, REFERENCE_TYPES, TEXT_TYPES, Api, Field, FieldType, Record, ValueKind
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
@@ -87,13 +87,22 @@ class Widgets:
         return made
 
     def _check_forms(self, steps: list[str], widget: Mapping[str, Any]) -> None:
-        """Tell of the file whose value at a way is written in a form that the widget cannot open."""
+        """Tell of the first file whose value at a way the widget cannot open, or would not leave as it is."""
         for file, document in self._documents:
             if not all(fits(widget, value) for value in _at(document.values, steps)):
                 self._warn(
                     f"the editor cannot open {file}, where {'.'.join(steps)!r} is not written as {form_of(widget)}"
                 )
                 return
+        if self._editor is not Editor.SVELTIA:
+            return
+        for file, document in self._documents:
+            for value in _at(document.values, steps):
+                below = empty_text(widget, value)
+                if below is not None:
+                    name = ".".join((*steps, *below))
+                    self._warn(f"Sveltia CMS leaves empty texts out: saving {file} in it removes its empty {name!r}")
+                    return
 
     def _markdown(self) -> dict[str, Any]:
         """Return the widget of a Markdown text.

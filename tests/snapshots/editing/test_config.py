@@ -252,6 +252,32 @@ def test_what_an_editor_cannot_open_is_told(tmp_path: Path, field: str, value: s
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("summary: ''", ["summary"]),
+        ("summary: ~", []),
+        ("summary:", []),
+        ("title: ''", []),
+        ("cover: {url: /a.png, alt: ''}", ["cover.alt"]),
+        ("cover: {url: /a.png, alt: A}", []),
+        ("hours: [{day: Mon}, {day: ''}]", ["hours.day"]),
+        ("blocks: [{fieldId: rule}, {fieldId: hero, text: ''}]", ["blocks.text"]),
+        ("tags: ['']", []),
+    ],
+)
+def test_empty_texts_that_sveltia_cms_removes_are_told(tmp_path: Path, value: str, names: list[str]) -> None:
+    fields = (
+        f"{TEXT}, {{id: summary, type: textarea}}, {{id: cover, type: image}}, {{id: tags, type: multiple_select}}, "
+        "{id: hours, type: groups, fields: [{id: day, type: text}]}, "
+        "{id: blocks, type: groups, groups: [{id: hero, fields: [{id: text, type: text}]}, {id: rule, fields: []}]}"
+    )
+    root = written(tmp_path, api(fields=fields), {"content/posts/a.en.md": f"---\n{value}\n---\n"})
+    told = "posts: Sveltia CMS leaves empty texts out: saving content/posts/a.en.md in it removes its empty "
+    assert [text for text in made(root, Editor.SVELTIA).warnings if "empty" in text] == [f"{told}{n!r}" for n in names]
+    assert [text for text in made(root).warnings if "empty" in text] == []
+
+
 def test_references_to_several_apis(tmp_path: Path) -> None:
     """As IDs, unless the files name the API too."""
     root = written(tmp_path, api(fields=f"{TEXT}, {{id: all, type: references, apis: [posts]}}"), {})
