@@ -420,16 +420,21 @@ def random_views(seed: int) -> dict[str, int]:
 
 
 def write_workspace(directory: Path, versions: list[Version]) -> None:
-    """A directory that says what ``WORKSPACE`` and ``versions`` say, one JSONL file an API."""
+    """A directory that says what ``WORKSPACE`` and ``versions`` say, one JSONL file an API.
+
+    Every other line has an empty text for no value, where that is not a value itself.
+    """
     (directory / "apis").mkdir(parents=True)
     (directory / "content").mkdir()
     facts = {name: fact for name, fact in WORKSPACE.items() if name != "apis"}
     (directory / "workspace.yaml").write_text(json.dumps(facts), encoding="utf-8")
     for api in APIS:
         (directory / "apis" / f"{api['endpoint']}.yaml").write_text(json.dumps(api), encoding="utf-8")
-        lines = [
-            json.dumps({key: value for key, value in one.items() if key != "api"}, ensure_ascii=False)
-            for one in versions
-            if one["api"] == api["endpoint"]
-        ]
+        texts = {field["id"] for field in api["fields"] if field["type"] in ("text", "textarea", "richtext", "json")}
+        lines = []
+        for number, one in enumerate(each for each in versions if each["api"] == api["endpoint"]):
+            said = {key: value for key, value in one.items() if key != "api"}
+            if number % 2:
+                said = {key: "" if value is None and key not in texts else value for key, value in said.items()}
+            lines.append(json.dumps(said, ensure_ascii=False))
         (directory / "content" / f"{api['endpoint']}.jsonl").write_text("\n".join(lines), encoding="utf-8")
