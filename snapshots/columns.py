@@ -106,6 +106,7 @@ def stored_form(fields: Iterable[Field]) -> tuple[Field, ...]:
             required=False,
             options=None,
             description=UNSET,
+            renamed_from=UNSET,
             fields=UNSET if field.fields is UNSET else stored_form(field.fields),
             groups=UNSET
             if field.groups is UNSET

@@ -201,6 +201,9 @@ class Field(msgspec.Struct, frozen=True):
     """For a group, and for groups of one kind: the fields of each."""
     groups: tuple[Group, ...] | msgspec.UnsetType = msgspec.UNSET
     """For groups of several kinds: the kinds. Each value then has the member ``GROUP_KIND``."""
+    renamed_from: str | msgspec.UnsetType = msgspec.UNSET
+    """The key of the field's values in files that do not have its present one yet. Clients are never told; absent where
+    there is none, so that definitions without it keep their content hash."""
     description: str | msgspec.UnsetType = msgspec.UNSET
     """What the field is for, told to developers. Absent where nothing is said, so that definitions without it keep
     their content hash."""

@@ -174,14 +174,26 @@ def _fields(
 ) -> Iterator[SchemaChange]:
     """Return the changes of the fields of an API, or of a kind of group."""
     old, new = ({path.field.id: path for path in paths} for paths in (before, after))
+    renamed: dict[str, FieldPath] = {}
     for name, path in new.items():
+        former = path.field.renamed_from
+        if isinstance(former, str) and former in old and former not in new and name not in old:
+            renamed[former] = path
+    for former, path in renamed.items():
+        message = f'the field "{old[former].name}" is "{path.name}" now: answers no longer have it under its old name'
+        message += "" if len(path.steps) > 1 else ", and filters on that get 400"
+        yield _changed(api, path, "field_renamed", True, message, former, path.field.id)
+        yield from _field(api, old[former], path, targets)
+    for name, path in new.items():
+        if path in renamed.values():
+            continue
         if name not in old:
             message = f'the field "{path.name}" is new'
             yield _changed(api, path, "field_added", False, message, None, path.field.type.value)
         else:
             yield from _field(api, old[name], path, targets)
     for name, path in old.items():
-        if name not in new:
+        if name not in new and name not in renamed:
             gone = "answers no longer have it" + ("" if len(path.steps) > 1 else ", and filters on it get 400")
             message = f'the field "{path.name}" is gone: {gone}'
             yield _changed(api, path, "field_removed", True, message, path.field.type.value, None)
@@ -202,7 +214,7 @@ def _field(api: Api, old: FieldPath, new: FieldPath, targets: _Targets) -> Itera
     if before.type is after.type:
         yield from _target(api, before, new, targets)
         yield from _kinds(api, old, new, targets)
-    if before.name != after.name:
+    if before.name != after.name and (before.name, after.name) != (before.id, after.id):
         message = f'{name} is called "{after.name}" now'
         yield _changed(api, new, "field_name_changed", False, message, before.name, after.name)
     if before.description != after.description:

@@ -34,6 +34,7 @@ from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Markdown, RawValue, is_missing
 from snapshots.documents.expressions import Expression, FileFacts, parse_expression, partly_read
 from snapshots.documents.publicity import keeps_back_by_false, plain_truth, word_of
+from snapshots.documents.renamed_keys import renamed_keys
 from snapshots.documents.yaml_reader import describe
 from snapshots.groups import parts_of, reference_checks, referred
 from snapshots.ids import ID_IN_WORDS, valid_id
@@ -152,6 +153,7 @@ class ApiCompiler:
             path = field_path(declared)
             checked = any(one.field.required or one.name in checked_names for one in path.inside())
             self._plans.append(_FieldPlan(path, expression, compiler, searched, bool(declared.kinds), checked, paths))
+        self._renamed_keys = renamed_keys(api.fields, source.fields)
         self._rows = RowsBuilder(columns)
         meta = dict(source.meta)
         self._dates = VersionDates(meta, every, zone)
@@ -206,6 +208,8 @@ class ApiCompiler:
         for document in documents:
             file_facts = self._facts_of(source, source.lang or self._main_language)
             item = self._ids.item_name(document, file_facts)
+            if self._renamed_keys:
+                self._rename(source, document, item, problems)
             if self._of_mappings and not isinstance(document.value, dict):
                 message = (
                     f"expected a mapping of fields, got {describe(document.value)}; "
@@ -231,6 +235,24 @@ class ApiCompiler:
             said: set[tuple[int, str, Steps]] = set()
             for lang in self._languages_of(source, document, item, problems):
                 self._add_version(source, number, document, item, lang, is_draft, problems, repeated, git, said)
+
+    def _rename(self, source: SourceFile, document: ContentDocument, item: str, problems: Problems) -> None:
+        """Give the document's keys their present names; report fields that it has under both."""
+        clashes: list[tuple[Steps, Steps]] = []
+        lines: list[tuple[int, int]] = []
+
+        def both(old: Steps, new: Steps) -> None:
+            clashes.append((old, new))
+            lines.append((document.line_of(*old), document.line_of(*new)))
+
+        self._renamed_keys.renamed(document, both)
+        for (old, new), (old_line, new_line) in zip(clashes, lines, strict=True):
+            message = (
+                f"{written_path(str(old[0]), old[1:])} (line {old_line}) is the former name of "
+                f"{written_path(str(new[0]), new[1:])} (line {new_line}), and a file has one of them: remove the other"
+            )
+            problems.error(source.path, max(old_line, new_line), "both-names", message, in_version=True, item=item)
+            document.broken = True  # but checked, so that one run reports all its problems
 
     def _check_language_of_item(self, source: SourceFile, problems: Problems) -> None:
         """Warn of an object's file whose name ends with a language that the workspace lacks: in a list, the ID is wrong

@@ -190,7 +190,28 @@ def _fields(shape: ApiShape, around: WorkspaceFacts, parts: set[str], wrong: Wro
                 index,
                 key,
             )
+        _check_former_key(shape, field, index, expression, wrong)
         yield make_field(field, ("fields", index), around, wrong, doubtful)
+
+
+def _check_former_key(shape: ApiShape, field: FieldShape, index: int, expression: str, wrong: Wrong) -> None:
+    """Report a ``renamed_from`` that is no key of its own beside the key that the field is read from."""
+    former = field.renamed_from
+    if former is None:
+        return
+    key = field.id if expression == "$body" else expression
+    others = {one.source or one.id for one in shape.fields} | {"$body"} | set(shape.meta.values())
+    others |= {other.renamed_from for at, other in enumerate(shape.fields) if at != index and other.renamed_from}
+    others |= {one.key for one in shape.hidden}
+    if key.startswith("$") or "{" in key:
+        message = f"{field.id}: only a field that is read from a key can have a renamed_from, and it has 'from: {key}'"
+    elif key.rpartition(".")[0] != former.rpartition(".")[0]:
+        message = f"{field.id}: {former!r} must stand beside {key!r}, in the same mapping"
+    elif former in others or former == key or former in SYSTEM_KEYS:
+        message = f"{field.id} cannot be renamed from {former!r}: that key has a meaning of its own here"
+    else:
+        return
+    wrong(message, "fields", index, "renamed_from")
 
 
 def _columns_of(field: FieldShape, kind: FieldType) -> Iterator[tuple[str, str]]:

@@ -68,6 +68,7 @@ def make_field(
         UNSET if targets is None else targets,
         UNSET if fields is None else fields,
         UNSET if kinds is None else kinds,
+        shape.renamed_from or UNSET,
         shape.description or UNSET,
     )
 
@@ -111,6 +112,15 @@ def _members(
                 f"{owner}: {shape.id!r} is in a group, where values have the field's own id: remove 'from'",
                 *key_path,
                 "from",
+            )
+        if shape.renamed_from is not None and (
+            "." in shape.renamed_from or shape.renamed_from in {GROUP_KIND, *(one.id for one in shapes)}
+        ):
+            wrong(
+                f"{owner}: {shape.id!r} cannot be renamed from {shape.renamed_from!r}: name a key of the group that no "
+                "field of it has now",
+                *key_path,
+                "renamed_from",
             )
         fields.append(make_field(shape, key_path, around, wrong, doubtful, depth))
     return tuple(fields)

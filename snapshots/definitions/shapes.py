@@ -316,6 +316,12 @@ def _collection(value: str) -> str:
     return value
 
 
+def _former_key(value: str) -> str:
+    if value.startswith("$") or not re.fullmatch(r"[^.\s{}]+(\.[^.\s{}]+)*", value):
+        raise ValueError(f"{value!r} is not a key: write the one under which files have the value so far")
+    return value
+
+
 class FieldShape(_Shape):
     """One item of ``fields``."""
 
@@ -331,6 +337,7 @@ class FieldShape(_Shape):
     fields: Annotated[list[Annotated[FieldShape, BeforeValidator(_mapping)]], BeforeValidator(_list)] | None = None
     groups: Annotated[list[Annotated[GroupShape, BeforeValidator(_mapping)]], BeforeValidator(_list)] | None = None
     source: Text | None = Field(default=None, alias="from")
+    renamed_from: Annotated[Text, AfterValidator(_former_key)] | None = None
 
 
 class GroupShape(_Shape):
