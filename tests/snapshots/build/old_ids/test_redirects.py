@@ -173,3 +173,17 @@ def test_printing_leaves_the_next_build_right(tmp_path: Path, cms: Cms) -> None:
     cms("redirects", root)
     store = Store(tmp_path / "s", root / ".cms/cache")
     assert [p.kind for p in build(root, store, now=0).problems.kept] == ["old-id"]
+
+
+def test_the_api_knows_new_ids_only(tmp_path: Path, cms: Cms, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace(tmp_path, **{"content/posts/x.yaml": entry(next="old")}))
+    assert cms("snapshot", "build").status == 0
+    assert cms("query", "posts/x?depth=0&fields=next").json == {"id": "x", "next": "new"}
+    assert cms("query", "posts/x?fields=next").json["next"]["id"] == "new"
+    assert cms("query", "posts/old").status == 1
+    for asked, found in (("old", []), ("new", ["x"])):
+        answer = cms("query", f"posts?filters=next[equals]{asked}&fields=id").json
+        assert [one["id"] for one in answer["contents"]] == found
+    for written in ("{a: b}", "[[x]]", "[{a: b}, 5, ~, '', 'x y']", "''", "!!str earlier"):
+        (tmp_path / "content/posts/odd.yaml").write_text(f"createdAt: 2026-01-01\naliases: {written}\n")
+        assert cms("check").status == 0
