@@ -356,3 +356,24 @@ def test_gitlab_s_job_runs_on_the_default_branch_alone_and_one_at_a_time() -> No
     assert (job["environment"], job["variables"]["GIT_DEPTH"]) == ({"name": "content"}, "0")
     review = loaded("gitlab/content-review.yml")["content-review"]
     assert review["variables"]["PACKAGE"] == job["variables"]["PACKAGE"]
+
+
+@pytest.mark.parametrize("package", ["", "https://packages.acme.example/parquetry-1.0-py3-none-any.whl"])
+def test_the_action_installs_itself_or_what_the_team_names(package: str, tmp_path: Path) -> None:
+    """Never a name that a registry may not know, or know as another program."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "python3").write_text(
+        '#!/bin/sh\nmkdir -p "$3/bin"\n'
+        'for name in pip cms; do printf \'#!/bin/sh\\necho "$*"\\n\' >"$3/bin/$name"; chmod +x "$3/bin/$name"; done\n'
+    )
+    (programs / "python3").chmod(0o755)
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path), "PACKAGE": package}
+    done = run(f'"{DEPLOY}/github/install.sh"', tmp_path, variables)
+    assert done.returncode == 0, done.stderr
+    installed, asked = done.stdout.splitlines()
+    source = DEPLOY.parent
+    itself = f"--constraint {source}/constraints.txt {source}[objects]"
+    assert installed == f"install --quiet {package or itself}"
+    assert (source / "pyproject.toml").exists()
+    assert asked == "--version"
