@@ -263,6 +263,8 @@ class _ApiUpdate:
             references = read_arrow(self._cache.path(self._previous.references))
         except (OSError, pa.ArrowInvalid):
             raise CacheDamaged(self._cache.directory) from None
+        if not (index.schema.equals(INDEX) and references.schema.equals(REFERENCES)):  # of another program
+            raise CacheDamaged(self._cache.directory)
         renumbered = self._files.moved
         same = len(renumbered) == len(self._files.paths) and not self.changed and bool((renumbered >= 0).all())
         if same:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import BuildResult, build, check
+from snapshots.build.chunks import read_arrow, write_arrow
 from snapshots.build.workers import BuildWorkers, Job
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER
@@ -340,6 +341,18 @@ def test_a_damaged_build_cache_only_costs_time(root: Path, tmp_path: Path, damag
         result = built(root, store, now=NOW + number)
         assert rows(store, result, "en/authors.parquet")[0]["name"] == f"Mika {number}"
         assert len(rows(store, result, "en/blog.parquet")) == 2
+
+
+@pytest.mark.parametrize("suffix", ["index", "refs"])
+def test_an_index_of_another_program_only_costs_time(root: Path, tmp_path: Path, suffix: str) -> None:
+    """One that has other columns, under the same number of the layout."""
+    store = tmp_path / "store"
+    built(root, store)
+    for path in (store / ".cache" / "build").rglob(f"*.{suffix}"):
+        table = read_arrow(path)
+        write_arrow(table.remove_column(table.num_columns - 1), path)
+    (root / "content/authors/mika.yaml").write_text("name: Other\ncreatedAt: 2026-01-01\n")
+    assert rows(store, built(root, store, now=NOW + 1), "en/authors.parquet")[0]["name"] == "Other"
 
 
 @pytest.mark.parametrize("lost", [8, 16, 64, 200, 600, 1000])
