@@ -15,8 +15,10 @@ from snapshots.definitions.model import HiddenKey
 from snapshots.documents.document import ContentDocument, RawValue
 from snapshots.documents.expressions import FileFacts, parse_expression
 from snapshots.documents.publicity import (
+    ends_by,
     is_empty,
     is_for_everybody,
+    is_truth,
     keeps_back_by_false,
     plain_truth,
     word_of,
@@ -100,15 +102,24 @@ def _neither(steps: tuple[str, ...], raw: RawValue) -> AudienceDoubt:
 
 
 def _unread(key: str, raw: RawValue) -> AudienceDoubt:
-    system_key = "status" if word_of(key) == "status" else "draft"
-    if keeps_back_by_false(key):
-        system_key = "publishStart" if plain_truth(raw) is None else "status"
+    read_it = f"read it with 'meta: {{{_system_key(key, raw)}: {key}}}'"
+    if not (is_truth(key) or ends_by(key) or word_of(key) == "status"):
+        read_it = "deliver it as a field, to decide on the site"
     return AudienceDoubt(
         (key,),
         f"{key} is {described(raw)}, which the definition does not read, and may mean 'not for everybody'. In the "
-        f"definition, read it with 'meta: {{{system_key}: {key}}}', leave such versions out with 'hidden: [{key}]', or "
+        f"definition, {read_it}, leave such versions out with 'hidden: [{key}]', or "
         f"say with 'meta: {{{key}: null}}' that it means nothing here",
     )
+
+
+def _system_key(key: str, raw: RawValue) -> str:
+    """Return the system key that says what a key does."""
+    if ends_by(key):
+        return "publishEnd"
+    if keeps_back_by_false(key):
+        return "publishStart" if plain_truth(raw) is None else "status"
+    return "status" if word_of(key) == "status" else "draft"
 
 
 def _around(key: str) -> AudienceDoubt:

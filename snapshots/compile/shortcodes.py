@@ -1,9 +1,11 @@
 """Replace shortcodes, Liquid tags and MDX in Markdown, as ``shortcodes`` in workspace.yaml says.
 
-Tags looked for in all Markdown: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and
-``{{ name }}``, and JSX (``<Name …>``); in ``.mdx`` files only, since elsewhere they are text: imports, exports and
-expressions. Whatever is not named in the settings stays in the text, with a warning at its line. In code, as in the
-tools themselves, Hugo's and Liquid's are replaced where they are named, JSX never.
+Tags looked for in all Markdown: Hugo's ``{{< name … >}}`` and ``{{% name … %}}``, Liquid's ``{% name … %}`` and ``{{
+name }}``, and JSX (``<Name …>``); in ``.mdx`` files only, since elsewhere they are text: imports, exports and
+expressions. Comments of all of these never reach a text; those of Nunjucks and Jinja (``{# … #}``) and of Obsidian
+(``%% … %%``), which elsewhere are text, where the settings drop ``{#`` or ``%%``. Whatever is not named in the
+settings stays in the text, with a warning at its line. In code, as in the tools themselves, Hugo's and Liquid's are
+replaced where they are named, JSX never.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ MAX_LENGTH = 4_000_000
 _SHOWN = 60
 """Characters of a tag that a warning shows."""
 
-_MAY_BE = re.compile(r"\{\{|\{%|</?[A-Z]")
+_MAY_BE = re.compile(r"\{\{|\{%|\{#|\{/\*|%%|</?[A-Z]")
 _SIMPLE_CODE = re.compile("`[^`]*`")
 _TOKEN = re.compile(
     r"""
-    \{\{[<%] (?P<hugo> (?: (?!\{\{[<%]|[>%]\}\}) . )* ) [>%]\}\}
+    \{\{-?\s*/\* (?P<go> .*? ) \*/\s*-?\}\}
+  | \{/\* (?P<js> .*? ) \*/\}
+  | \{\#(?![\w:.-]+\}) (?P<jinja> .*? ) \#\}
+  | (?<!%)%%(?!%) (?P<obsidian> .*? ) (?: %% | \Z )
+  | \{\{[<%] (?P<hugo> (?: (?!\{\{[<%]|[>%]\}\}) . )* ) [>%]\}\}
   | \{%-?    (?P<liquid> (?: (?!\{%|%\}) . )* ) %\}
   | \{\{-?(?![<%{]) (?P<output> [^{}\n]* ) \}\}
   | <(?P<slash>/?) (?P<jsx> [A-Z][\w.]* )
@@ -43,6 +49,12 @@ _MDX = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_COMMENT = re.compile(
+    r"(?:\{%-?\s*(?P<liquid>end)?comment\s*-?%\}|\{\{[<%]\s*(?P<hugo>/)?\s*comment\s*[>%]\}\})", re.IGNORECASE
+)
+_END_OF_RAW = re.compile(r"\{%-?\s*endraw\s*-?%\}")
+_COMMENTS = {"jinja": ("{#", "{# … #}"), "obsidian": ("%%", "%% … %%")}
+"""Comments that are text but where the settings name them: their name, and the comment as a warning shows it."""
 _LEFT = re.compile(r"\{\{[<%]\s*\w*|\{%-?\s*\w*")
 _LEFT_JSX = re.compile(rf"{_LEFT.pattern}|</?[A-Z][\w.]*[\s{{]")
 _ESCAPED = re.compile(r"\s*/\*(.*)\*/\s*", re.DOTALL)
@@ -106,6 +118,8 @@ class Shortcodes:
         self._first_words = {name.partition(" ")[0] for name in named}
         self._pieces: list[_Piece] = []
         """The pieces of the last text; empty if the text is unchanged."""
+        self._verbatim: list[tuple[int, int]] = []
+        """The places in the text between ``raw`` and ``endraw``, in which no tag is one."""
 
     def forget(self) -> None:
         """Forget the last text: the next one has no shortcodes."""
@@ -154,7 +168,7 @@ class Shortcodes:
 
     def _may_have(self, text: str) -> bool:
         """Return False, in a moment, for most texts without a tag to replace or to report."""
-        if "{{" not in text and "{%" not in text and "<" not in text:
+        if "{" not in text and "%%" not in text and "<" not in text:
             return False
         if "`" not in text:
             return _MAY_BE.search(text) is not None
@@ -165,7 +179,8 @@ class Shortcodes:
     def _tokens(self, text: str, report: Report, *, mdx: bool) -> list[_Token]:
         """Return the tags to replace, in order; report those that the settings do not name."""
         code = _Code(text)
-        found = list(self._found(text))
+        self._verbatim.clear()
+        found = list(self._found(text, code, report))
         if mdx:
             taken = [(token.start, token.end) for token in found]
             found += [token for token in _mdx(text) if not _within(taken, token.start)]
@@ -182,7 +197,7 @@ class Shortcodes:
                 continue
             if token.shortcode is None:
                 # Sanitising removes JSX that looks like HTML, and says so.
-                stays = mdx or "{" in token.written
+                stays = mdx or "{" in token.written or token.name == "%%"
                 if not token.closes and stays:
                     report(
                         token.start,
@@ -196,7 +211,8 @@ class Shortcodes:
             end = token.end
         taken = [(token.start, token.end) for token in found]
         for left in (_LEFT_JSX if mdx else _LEFT).finditer(text):
-            if not code.holds(left.start()) and not _within(taken, left.start()):
+            is_read = _within(taken, left.start()) or _within(self._verbatim, left.start())
+            if not code.holds(left.start()) and not is_read:
                 report(left.start(), f"{left[0].strip()}… stays in the text: it has no end, or one that cannot be read")
         return tokens
 
@@ -209,9 +225,24 @@ class Shortcodes:
                 return said
         return self._named.get(token.name)
 
-    def _found(self, text: str) -> Iterator[_Token]:
-        for found in _TOKEN.finditer(text):
+    def _found(self, text: str, code: _Code, report: Report) -> Iterator[_Token]:
+        at = 0
+        while (found := _TOKEN.search(text, at)) is not None:
             start, end = found.span()
+            at = end
+            comment = self._comment(text, found, code, report)
+            if comment is not None:
+                at = comment.end
+                yield comment
+                continue
+            if found["go"] is not None or found["js"] is not None:  # in code, where it is shown
+                continue
+            may_be = next((one for group, one in _COMMENTS.items() if found[group] is not None), None)
+            if may_be is not None:
+                at = start + 2
+                if not code.holds(start) and "\n\n" not in found[0] and found[0].endswith(("#}", "%%")):
+                    yield _Token(start, at, *may_be, stands_alone=True)
+                continue
             if found["jsx"] is not None:
                 if found["jsx"] not in _HTML_ELEMENTS:
                     written = f"<{found['slash']}{found['jsx']}{'={…}' if '{' in found['properties'] else ''}>"
@@ -238,6 +269,9 @@ class Shortcodes:
             arguments = inside[name.end() :].rstrip().removesuffix("-")
             closes = bool(name[1])
             called = name[2].rstrip("/")
+            if found["liquid"] is not None and called == "raw" and (verbatim := _END_OF_RAW.search(text, end)):
+                at = verbatim.start()
+                self._verbatim.append((end, at))
             if found["liquid"] is not None and called.startswith("end") and len(called) > len("end"):
                 closes, called = True, called.removeprefix("end")
             marks = (found[0][:2], found[0][-2:]) if found["hugo"] is None else (found[0][:3], found[0][-3:])
@@ -246,6 +280,39 @@ class Shortcodes:
             written = f"{marks[0]} {'/' if closes and found['hugo'] is not None else ''}{_cut(name[2])} {marks[1]}"
             alone = arguments.endswith("/") or name[2].endswith("/") or found["output"] is not None
             yield _Token(start, end, called, written, arguments, closes, alone)
+
+    def _comment(self, text: str, found: re.Match[str], code: _Code, report: Report) -> _Token | None:
+        """Return the comment that begins with a tag, as a token that leaves nothing; ``None`` where none begins."""
+        start, end = found.span()
+        named, in_code = self._named.get("comment"), code.holds(start)
+        group = next((one for one in _COMMENTS if found[one] is not None), None)
+        if group is not None:
+            said = self._named.get(_COMMENTS[group][0])
+            is_comment = said is not None and said.action == "drop" and not (in_code and group == "obsidian")
+        elif found["go"] is not None or found["js"] is not None:
+            is_comment = not in_code
+        elif found["liquid"] is not None and found["liquid"].lstrip().startswith("#"):
+            is_comment = not in_code or named is not None
+        else:
+            opening = _COMMENT.fullmatch(text, start, end)
+            closing = opening is not None and (opening["liquid"] or opening["hugo"])
+            is_comment = opening is not None and not closing and (named is None or named.action == "drop")
+            is_comment = is_comment and (not in_code or named is not None)
+            if is_comment:
+                end, is_closed = _end_of_comment(text, end)
+                if not is_closed:
+                    report(start, f"{_cut(found[0])} has no end, so all after it is left out: close the comment")
+        return _Token(start, end, "", "", stands_alone=True, shortcode=Shortcode("drop")) if is_comment else None
+
+
+def _end_of_comment(text: str, at: int) -> tuple[int, bool]:
+    """Return the end of the comment in which a place is, and whether it is closed there; comments can be nested."""
+    depth = 1
+    for found in _COMMENT.finditer(text, at):
+        depth += -1 if found["liquid"] or found["hugo"] else 1
+        if depth == 0:
+            return found.end(), True
+    return len(text), False
 
 
 def _cut(text: str) -> str:

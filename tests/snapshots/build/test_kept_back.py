@@ -290,3 +290,40 @@ def test_a_collection_is_kept_back_by_what_stands_beside_it(tmp_path: Path) -> N
     settled = root / "apis" / "a.yaml"
     settled.write_text(settled.read_text() + "meta: {draft: null}\n")
     assert ids(root, lenient=True) == {"a1", "a2", "d1", "d2"}
+
+
+@pytest.mark.parametrize(
+    ("key", "back", "shown"),
+    [
+        ("headless", ["true", "1", "maybe"], ["false", "''"]),
+        ("ignore", ["yes"], ["no"]),
+        ("noindex", ["true"], ["false"]),
+        ("visibility", ["private", "unlisted", "false", "true"], ["public", "Visible"]),
+        ("robots", ["noindex", "'follow, NOINDEX'", "none", "[noindex]", "{index: false}", "{noindex: yes}", "false"],
+         ["all", "'index, follow'", "{index: true, follow: false}"]),
+        ("sitemap", ["false", "{disable: true}", "{exclude: maybe}"], ["true", "{priority: 0.5}", "{disable: no}"]),
+        ("output", ["false", "never"], ["true", "html"]),
+        ("render", ["no"], ["yes"]),
+        ("permalink", ["false"], ["/a/", "{build: x}"]),
+        ("_build", ["never", "{render: never}", "{list: local}", "{render: link, list: false}"],
+         ["{render: always, list: true}", "{publishResources: false}"]),
+        ("build", ["{list: never}", "false"], ["{render: ''}", "7"]),
+        ("expiryDate", ["2020-01-01", "2999-01-01"], ["''", "false"]),
+        ("EXPIRES", ["never"], ["~"]),
+        ("unpublishDate", ["2020-01-01"], ["null"]),
+    ],
+)  # fmt: skip
+def test_words_with_more_values_than_true_and_false(
+    tmp_path: Path, key: str, back: list[str], shown: list[str]
+) -> None:
+    files = {f"content/posts/b{at}.md": f"---\n{key}: {written}\n---\n" for at, written in enumerate(back)}
+    files |= {f"content/posts/s{at}.md": f"---\n{key}: {written}\n---\n" for at, written in enumerate(shown)}
+    root = workspace(tmp_path, FIELDS, files)
+    assert [one.partition(":")[0] for one in errors(root)] == sorted(file for file in files if "/b" in file)
+    assert ids(root, lenient=True) == {f"s{at}" for at in range(len(shown))}
+    workspace(root, f"hidden: [{key}]\n{FIELDS}", {})
+    assert errors(root) == []
+    assert ids(root) == {f"s{at}" for at in range(len(shown))}
+    workspace(root, f"meta: {{{key}: null}}\n{FIELDS}", {})
+    assert errors(root) == []
+    assert ids(root) == {*(f"s{at}" for at in range(len(shown))), *(f"b{at}" for at in range(len(back)))}

@@ -123,3 +123,43 @@ def test_hostile_texts_take_no_time(text: str, mdx: bool) -> None:
     with suppress(ValueError):
         assert len(replaced(text, mdx=mdx)[0]) <= MAX_LENGTH + len(text)
     assert time.process_time() - began < 5
+
+
+DROP = Shortcode("drop")
+COMMENTS = {"comment": DROP, "{#": DROP, "%%": DROP, "raw": Shortcode("replace", "{inner}")}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain", "named"),
+    [
+        ("a {% comment %}S{% if %}{% comment %}S{% endcomment %}S{% endcomment %} b", "a  b", "a  b"),
+        ("a {%- Comment -%} S {%- endcomment -%} b", "a  b", "a  b"),
+        ("a {% # S %}{%- # S -%} b", "a  b", "a  b"),
+        ("a {{< comment >}}S{{< x >}}{{< /comment >}} {{% comment %}}\n\nS{{% /comment %}} b", "a   b", "a   b"),
+        ("a {{/* S */}}{{- /* S\n\nS */ -}} b {/* S */}", "a  b ", "a  b "),
+        ("a {# S #} b", None, "a  b"),
+        ("a %%S%% b\n%%\nS\n\nS\n%%", None, "a  b\n"),
+        ("a\n%%\nS", "a\n%%\nS", "a\n"),
+        ("## T {#id}\n\n{#S#}\n", None, "## T {#id}\n\n\n"),
+        ("`%%c%%` `{/* c */}` `{{/* c */}}`", "`%%c%%` `{/* c */}` `{{/* c */}}`", "`%%c%%` `{/* c */}` `{{/* c */}}`"),
+        ("```\n{% comment %}c{% endcomment %}\n```", "```\n{% comment %}c{% endcomment %}\n```", "```\n\n```"),
+        ("{% raw %}{% comment %}c{% endcomment %}{# c #}{% endraw %}", None, "{% comment %}c{% endcomment %}{# c #}"),
+        ("100%% sure\n\nand 5%% of it", "100%% sure\n\nand 5%% of it", "100 of it"),
+    ],
+)
+def test_comments_never_reach_a_text(text: str, plain: str | None, named: str) -> None:
+    """``plain`` is the text without settings, where nothing of it is in doubt; else each doubt is a warning."""
+    for settings, expected in (({}, plain), (COMMENTS, named)):
+        reports: list[tuple[int, str]] = []
+        made = Shortcodes(settings).replaced(text, lambda *report, to=reports: to.append(report), mdx=False)
+        told = [message for _, message in reports]
+        assert made == (text if expected is None else expected)
+        assert [one for one in told if "stays in the text" not in one] == []
+        assert bool(told) == (expected is None), told
+
+
+def test_a_comment_without_an_end_takes_the_rest_and_is_told() -> None:
+    told: list[tuple[int, str]] = []
+    text = "a\n{% comment %}S\n\n## S\n"
+    assert Shortcodes({}).replaced(text, lambda at, message: told.append((at, message)), mdx=False) == "a\n"
+    assert told == [(2, "{% comment %} has no end, so all after it is left out: close the comment")]
