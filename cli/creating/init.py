@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +17,10 @@ from cli.location import DEFINITION, SERVER
 from cli.options import Json, new_app
 from cli.output import documents, lines, wording
 from snapshots.problems import ParquetryError
+
+if TYPE_CHECKING:
+    from snapshots.adoption.definitions import Definition
+    from snapshots.adoption.site import Site
 
 app = new_app()
 
@@ -69,27 +75,34 @@ def init(
         directory = Path(BAKERY) if directory is None else directory
         _report_example(directory, start_example(example, directory), json=json)
         return
-    decisions = 0
+    adopted = None
     if site is not None:
         directory = site if directory is None else directory
-        files, decisions = adopt_site(site, directory)
+        adopted = adopt_site(site, directory)
+        files = adopted.files
     else:
         directory = Path() if directory is None else directory
         files = start_workspace(directory)
     workspace_id = id_for(directory)
     if json:
-        made = {"workspace": workspace_id, "directory": str(directory), "files": files}
-        documents.write_json(made if site is None else {**made, "decisions": decisions})
+        made: dict[str, object] = {"workspace": workspace_id, "directory": str(directory), "files": files}
+        if adopted is not None:
+            made |= {"decisions": adopted.decisions, "keptBack": adopted.kept_back, "errors": adopted.errors}
+        documents.write_json(made)
         return
     for file in files:
         lines.message(f"  {directory / file}", style="dim")
     cms = wording.program()
+    if adopted is not None and adopted.kept_back:
+        kept_back = wording.plural(adopted.kept_back, "file")
+        lines.answer(f"The site keeps back {kept_back}, which no API reads; {DEFINITION} says why.")
+    is_ready = "is ready" if adopted is None or not adopted.errors else f"has {wording.plural(adopted.errors, 'error')}"
     if directory != Path():
-        lines.copied(f'Workspace "{workspace_id}" is ready. What comes next:\n\ncd {shlex.quote(str(directory))}')
+        lines.copied(f'Workspace "{workspace_id}" {is_ready}. What comes next:\n\ncd {shlex.quote(str(directory))}')
     else:
-        lines.answer(f'Workspace "{workspace_id}" is ready. What comes next:\n')
-    if site is not None:
-        lines.copied(f"grep -rn TODO workspace.yaml apis  # list the {decisions} decisions for you to make")
+        lines.answer(f'Workspace "{workspace_id}" {is_ready}. What comes next:\n')
+    if adopted is not None:
+        lines.copied(f"grep -rn TODO workspace.yaml apis  # list the {adopted.decisions} decisions for you to make")
     lines.copied(f"{cms} check                 # list every problem, with file and line")
     lines.copied(f"{cms} snapshot build        # build a snapshot version, and make it current")
     lines.copied(f"{cms} key create website    # issue an API key, shown only once")
@@ -114,16 +127,28 @@ def _report_example(directory: Path, made: ExampleMade, *, json: bool) -> None:
     lines.answer(f"Then save a change in {content}, and the page shows it.")
 
 
-def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
-    """Write definitions for the content of a site's folder.
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What was written for a site's folder: the files, relative to the workspace."""
 
-    Return the files written, relative to ``directory``, and the number of decisions that they leave to people.
+    files: list[str]
+    decisions: int
+    """Those that the definitions leave to people."""
+    kept_back: int
+    """Files of which the site's generator makes no pages."""
+    errors: int
+    """Those that `cms check` finds."""
+
+
+def adopt_site(site: Path, directory: Path) -> Adopted:
+    """Write definitions for the content of a site's folder, and prove that they read what was chosen, and nothing else.
 
     Where ``directory`` is not the site's folder, its content is copied there, with the files that it names. Raises
     ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no content.
     """
-    from snapshots.adoption.definitions import decisions, definitions_for
+    from snapshots.adoption.definitions import decisions, definitions_for, texts_of
     from snapshots.adoption.named_files import named_files
+    from snapshots.adoption.settling import leave_unchosen
     from snapshots.adoption.sites import look_at
 
     if not site.is_dir():
@@ -143,14 +168,36 @@ def adopt_site(site: Path, directory: Path) -> tuple[list[str], int]:
         existing = [file for file in copied if (directory / file).exists()]
         if existing:
             raise NotEmpty(f"{directory / existing[0]} already exists. Choose an empty directory.")
-    texts = definitions_for(site, found, id_for(directory))
+    definitions = definitions_for(site, found)
+    workspace_id = id_for(directory)
     for file in copied:
         (directory / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(site / file, directory / file)
-    for name, text in texts.items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(text, encoding="utf-8")
-    return [*texts, *copied], decisions(texts)
+    texts = texts_of(found, definitions, workspace_id)
+    if leave_unchosen(directory, found, definitions, texts):
+        texts = texts_of(found, definitions, workspace_id)
+    errors = _written(directory, found, definitions, texts)
+    texts = texts_of(found, definitions, workspace_id)
+    return Adopted([*texts, *copied], decisions(texts), len(found.kept_back), errors)
+
+
+def _written(directory: Path, found: Site, definitions: list[Definition], texts: Mapping[str, str]) -> int:
+    """Write the definitions, and again without the files that do not compile; return the number of errors left."""
+    import tempfile
+
+    from snapshots.adoption.definitions import texts_of
+    from snapshots.adoption.settling import ROUNDS, leave_wrong
+
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(ROUNDS):
+            for name, text in texts.items():
+                (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                (directory / name).write_text(text, encoding="utf-8")
+            some, errors = leave_wrong(directory, definitions, Path(cache))
+            if not some:
+                break
+            texts = texts_of(found, definitions, id_for(directory))
+    return errors
 
 
 def start_workspace(directory: Path) -> list[str]:

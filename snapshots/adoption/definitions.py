@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import msgspec
 
 from snapshots.adoption.fields import Inferred, InferredField, infer
 from snapshots.adoption.references import entry_names
 from snapshots.adoption.shortcodes import PAGE_URLS
 from snapshots.adoption.site import Collection, Site
 from snapshots.compile.links import NAMED
+from snapshots.definitions.model import HiddenKey
 from snapshots.definitions.uids import new_uid
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -22,11 +25,40 @@ _LEFT_OUT = 20
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
-def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]:
-    """Return the texts of the definition files of the site at ``root``, by path."""
+class Definition(msgspec.Struct):
+    """The definition of an API, before it is written."""
+
+    endpoint: str
+    uid: str
+    collection: Collection
+    found: Inferred
+
+    @property
+    def file(self) -> str:
+        return f"apis/{self.endpoint}.yaml"
+
+
+def definitions_for(root: Path, site: Site) -> list[Definition]:
+    """Return the definitions of the APIs of the site at ``root``."""
+    taken: set[str] = set()
+    endpoints = []
+    for collection in site.collections:
+        endpoints.append(_endpoint(collection.name, taken))
+        taken.add(endpoints[-1].lower())
+    by_endpoint = dict(zip(endpoints, site.collections, strict=True))
+    entries = entry_names(root, by_endpoint)
+    return [
+        Definition(endpoint, new_uid(), collection, infer(root, site, collection, entries))
+        for endpoint, collection in by_endpoint.items()
+    ]
+
+
+def texts_of(site: Site, definitions: Iterable[Definition], workspace_id: str) -> dict[str, str]:
+    """Return the texts of the definition files of a site, by path."""
     article = "an" if site.kind == "Astro" else "a"
     head = [
         f"# Written by looking at {article} {site.kind} site. Comments with TODO mark decisions for you to make.",
+        *_kept_back(site),
         *_left_out(site),
         *(f"# TODO: {_line(note)}" for note in site.notes),
         f"id: {_text(workspace_id)}",
@@ -38,16 +70,7 @@ def definitions_for(root: Path, site: Site, workspace_id: str) -> dict[str, str]
     if site.shortcodes:
         head += _shortcodes(site.shortcodes)
     files = {"workspace.yaml": "\n".join(head) + "\n"}
-    taken: set[str] = set()
-    endpoints = []
-    for collection in site.collections:
-        endpoints.append(_endpoint(collection.name, taken))
-        taken.add(endpoints[-1].lower())
-    by_endpoint = dict(zip(endpoints, site.collections, strict=True))
-    entries = entry_names(root, by_endpoint)
-    for endpoint, collection in by_endpoint.items():
-        files[f"apis/{endpoint}.yaml"] = _api(endpoint, collection, infer(root, site, collection, entries))
-    return files
+    return files | {one.file: _api(one) for one in definitions}
 
 
 def _shortcodes(rules: Mapping[str, str]) -> Iterator[str]:
@@ -73,15 +96,26 @@ def _left_out(site: Site) -> Iterator[str]:
         yield f"# TODO: {_line(files)} in no API so far, such as {_line(example)}"
 
 
-def _api(endpoint: str, collection: Collection, found: Inferred) -> str:
-    lines = [f"uid: {new_uid()}  # never change it: API keys refer to it"]
+def _kept_back(site: Site) -> Iterator[str]:
+    """Return comments about the files of which the generator makes no pages, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for file, (_, why) in site.kept_back.items():
+        by_reason.setdefault(why, []).append(file)
+    for why, files in list(by_reason.items())[:_LEFT_OUT]:
+        count = "1 file is" if len(files) == 1 else f"{len(files):,} files are"
+        yield f"# {count} left out, such as {_line(files[0])}: {_line(why)}"
+
+
+def _api(definition: Definition) -> str:
+    collection, found, endpoint = definition.collection, definition.found, definition.endpoint
+    lines = [f"uid: {definition.uid}  # never change it: API keys refer to it"]
     lines += [f"# TODO: {_line(note)}" for note in (*collection.notes, *found.notes)]
     lines += [f"name: {_text(collection.name)}", f"endpoint: {_text(endpoint)}", f"kind: {collection.kind.value}"]
     if collection.multilingual:
         lines.append("multilingual: true")
     lines += ["source:", *(f"  - {_text(pattern)}" for pattern in collection.source)]
     if collection.exclude:
-        lines += ["exclude:", *(f"  - {_text(pattern)}" for pattern in collection.exclude)]
+        lines += ["exclude:", *_excludes(collection.exclude)]
     if collection.collection is not None:
         lines.append(f"from: {collection.collection}")
     if found.id is not None:
@@ -90,12 +124,21 @@ def _api(endpoint: str, collection: Collection, found: Inferred) -> str:
         lines.append("meta:")
         lines += [f"  {name}: {'null' if key is None else _text(key)}" for name, key in found.meta.items()]
     if found.hidden:
-        lines.append(f"hidden: {_list(found.hidden)}")
+        lines.append(f"hidden: [{', '.join(map(_hidden, found.hidden))}]")
     fields = [_field(field) for field in found.fields]
     if found.has_body:
         fields.append("  - {id: body, type: richtext, from: $body}")
     has_any = any(field.lstrip().startswith("-") for field in fields)
     return "\n".join([*lines, "fields:" if has_any else "fields: []", *fields]) + "\n"
+
+
+def _excludes(exclude: Mapping[str, str]) -> Iterator[str]:
+    for pattern, why in exclude.items():
+        yield f"  - {_text(pattern)}{f'  # {_line(why)}' if why else ''}"
+
+
+def _hidden(one: HiddenKey) -> str:
+    return f"{{key: {_text(one.key)}, unless: {_list(list(one.unless))}}}" if one.unless else _text(one.key)
 
 
 def _field(field: InferredField) -> str:

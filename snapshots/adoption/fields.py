@@ -17,14 +17,21 @@ from snapshots.adoption.site import Collection, Site
 from snapshots.compile.assets import is_relative_asset
 from snapshots.compile.values import described
 from snapshots.definitions.fields import MAX_GROUPS
+from snapshots.definitions.model import HiddenKey
 from snapshots.definitions.names import RESERVED_FIELD_IDS
-from snapshots.documents.document import SYSTEM_KEYS, ContentDocument, Plain, RawValue
-from snapshots.documents.publicity import is_for_everybody, keeps_back_by_false, plain_truth, word_of
+from snapshots.documents.document import SYSTEM_KEYS, Plain, RawValue
+from snapshots.documents.publicity import (
+    ends_by,
+    is_for_everybody,
+    is_truth,
+    keeps_back_by_false,
+    plain_truth,
+    word_of,
+)
 from snapshots.ids import valid_id
 from snapshots.model import GROUP_KIND, META_DATES, FieldType, Status
 from snapshots.times import parse_written_datetime
 
-_MAX_FILES = 1_000
 _NO_FILES = "pictures that are not beside the files which name them: write their addresses, or deliver their names"
 _DATES = {
     "date": ("createdAt", "publishedAt"),
@@ -76,7 +83,7 @@ class Inferred(msgspec.Struct):
     has_body: bool = False
     id: str | None = None
     """The template of the IDs, where the files' names give none."""
-    hidden: list[str] = msgspec.field(default_factory=list)
+    hidden: list[HiddenKey] = msgspec.field(default_factory=list)
     """Keys that keep pages back in a way which is no status here."""
 
 
@@ -90,25 +97,17 @@ class _Known(msgspec.Struct):
 
 def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> Inferred:
     """Return the fields of a collection. ``entries`` has the names of the entries of all, by endpoint."""
-    documents: list[ContentDocument] = []
     result = Inferred(id=collection.id)
     known = _Known(entries, set())
-    for file in collection.files[:_MAX_FILES]:
-        for document in documents_of(root, file, collection.collection):
-            documents.append(document)
-            known.absent.update(_absent((root / file).parent, list(document.values.values())))
-    values: dict[str, list[RawValue]] = {}
-    for document in documents:
-        for key, value in document.values.items():
-            values.setdefault(key, []).append(value)
-    result.has_body = any(document.body is not None for document in documents)
-    if any(document.item is not None for document in documents) and "id" not in values:
+    seen = _read_all(root, collection, known)
+    values = seen.values
+    result.has_body = seen.has_body
+    if seen.has_items and "id" not in values:
         result.notes.append(
             "these items have no ID of their own: choose a key for the 'id' template that never changes"
         )
-    if documents and not values and all(document.key is not None for document in documents):
-        is_text = all(isinstance(document.value, str) for document in documents)
-        kind = FieldType.TEXT if is_text else FieldType.JSON
+    if seen.count and not values and seen.all_keyed:
+        kind = FieldType.TEXT if seen.all_texts else FieldType.JSON
         result.fields.append(InferredField(kind.value, "$value", kind))
     joined = collection.translation_key if collection.multilingual else None
     if joined is not None and joined in values:
@@ -118,23 +117,25 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             f"'{joined}' joins translations, and is the ID of the entries that have it; the others are joined by path"
         )
         del values[joined]
+    settled = _add_period(result, values, site, collection)
     used: set[str] = set(RESERVED_FIELD_IDS) | ({"body"} if result.has_body else set())
     for key, given in values.items():
         present = [value for value in given if not _is_nothing(value)]
-        every = len(present) == len(documents)
+        every = len(present) == seen.count
         if key in _DATES and present and _all_dates(present):
             for name in _DATES[key]:
                 if name not in values:
                     result.meta.setdefault(name, key)
-            if word_of(key) is None or key in result.meta.values():
+            if word_of(key) is None or key in settled or key in result.meta.values():
                 continue
         if key in SYSTEM_KEYS and not _means_otherwise(key, present, site):
             continue
         if word_of(key) is not None:
             if word_of(key) != "draft" or _means_otherwise("draft", present, site):
-                result.hidden.append(key)
+                result.hidden.append(HiddenKey(key, _previewed(key, present)))
                 result.notes += _about_hidden(key, present)
-            continue
+            if is_truth(key) or key in SYSTEM_KEYS or ends_by(key):
+                continue
         if key in SYSTEM_KEYS:
             result.meta[key] = None
             result.notes.append(f"'{key}' means something else here, so it is read as a field only")
@@ -145,7 +146,7 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             if site.kind == "Jekyll" and key in _WORDS and field.type in _OF_WORDS and present:
                 field = _of_words(field, present)
             result.fields.append(field)
-    if "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta:
+    if "date" in values and not site.starts and "publishStart" not in result.meta and "createdAt" in result.meta:
         result.notes.append(
             "if a date in the future should hold a page back until then, add 'publishStart: date' to meta"
         )
@@ -153,6 +154,65 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         result.meta["publishedAt"] = collection.date
         result.meta.setdefault("createdAt", collection.date)
     return result
+
+
+class _Seen(msgspec.Struct):
+    """All documents of a collection, without their texts."""
+
+    values: dict[str, list[RawValue]] = msgspec.field(default_factory=dict)
+    """By key, in the order of the documents."""
+    count: int = 0
+    has_body: bool = False
+    has_items: bool = False
+    all_keyed: bool = True
+    all_texts: bool = True
+
+
+def _read_all(root: Path, collection: Collection, known: _Known) -> _Seen:
+    seen = _Seen()
+    for file in collection.files:
+        for document in documents_of(root, file, collection.collection):
+            seen.count += 1
+            seen.has_body = seen.has_body or document.body is not None
+            seen.has_items = seen.has_items or document.item is not None
+            seen.all_keyed = seen.all_keyed and document.key is not None
+            seen.all_texts = seen.all_texts and isinstance(document.value, str)
+            known.absent.update(_absent((root / file).parent, list(document.values.values())))
+            for key, value in document.values.items():
+                seen.values.setdefault(key, []).append(value)
+    return seen
+
+
+def _add_period(
+    result: Inferred, values: Mapping[str, list[RawValue]], site: Site, collection: Collection
+) -> frozenset[str]:
+    """Add the dates from and until which the site's generator shows a page, whatever the case of their keys.
+
+    Return the words among those keys: what they say is read.
+    """
+
+    def spelled(names: tuple[str, ...]) -> list[str]:
+        every = [key for name in names for key in values if key.lower() == name]
+        dated = {key: [_is_date(value) for value in values[key] if not _is_nothing(value)] for key in every}
+        return [key for key in every if (all if word_of(key) else any)(dated[key]) and dated[key]]
+
+    starts, ends = spelled(site.starts), spelled(site.ends)
+    if site.starts and (starts or collection.date is not None):
+        either = [f"{{{'|'.join(starts)}}}"] if starts else []
+        either += [collection.date] if collection.date is not None else []
+        result.meta["publishStart"] = " || ".join(either) if len(either) > 1 or len(starts) != 1 else starts[0]
+    if ends:
+        result.meta["publishEnd"] = ends[0] if len(ends) == 1 else f"{{{'|'.join(ends)}}}"
+    return frozenset(key for key in (*starts, *ends) if word_of(key) is not None)
+
+
+def _is_date(value: RawValue) -> bool:
+    return not _is_nothing(value) and _all_dates([value])
+
+
+def _previewed(key: str, present: list[RawValue]) -> tuple[str, ...]:
+    """Return the values of ``status`` that are read: those versions are drafts, not left out."""
+    return ("draft",) if key == "status" and any(value == Status.DRAFT for value in present) else ()
 
 
 def _about_hidden(key: str, present: list[RawValue]) -> Iterator[str]:

@@ -18,6 +18,9 @@ _TAGS = {
     **{name: re.compile(rf"{_LIQUID}{name}\s") for name in ("link", "post_url")},
     **{name: re.compile(rf"{_OUTPUT}{re.escape(name)}\b") for name in ("site.baseurl", "site.url")},
     **{name: re.compile(rf"{_FILTERED}{name}\b") for name in ("relative_url", "absolute_url")},
+    **{name: re.compile(rf"(?:{_LIQUID}|{_HUGO}){name}\b") for name in ("comment", "raw")},
+    "{#": re.compile(r"\{#(?![\w:.-]+\})"),
+    "%%": re.compile(r"%%"),
 }
 PAGE_URLS = (
     "links by {} lead only to entries of APIs that have a 'page_url': add the address of an entry's page to the "
@@ -35,7 +38,7 @@ def named_in(root: Path, files: Iterable[str], rules: Mapping[str, str]) -> dict
                 text = opened.read(MAX_BYTES).decode(errors="replace")
         except OSError:
             continue
-        if "{{" in text or "{%" in text:
+        if "{" in text or "%%" in text:
             for name in [name for name in missing if _TAGS[name].search(text)]:
                 del missing[name]
         if not missing:

@@ -23,7 +23,8 @@ class Collection(msgspec.Struct):
     source: list[str]
     files: list[str]
     """Relative to the site, sorted."""
-    exclude: list[str] = msgspec.field(default_factory=list)
+    exclude: dict[str, str] = msgspec.field(default_factory=dict)
+    """The reason for each pattern of files that ``source`` matches, and that are none of its entries; or none."""
     multilingual: bool = False
     date: str | None = None
     """The template of a date that stands in the files' names."""
@@ -51,13 +52,22 @@ class Site(msgspec.Struct):
     """The time zone of dates without an offset, where the folder says one."""
     shortcodes: dict[str, str] = msgspec.field(default_factory=dict)
     """The replacements of tags in the texts, by tag."""
+    starts: tuple[str, ...] = ()
+    """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
+    ends: tuple[str, ...] = ()
+    """The keys, in lower case, whose date ends a page's time."""
+    kept_back: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
+    """The files of which the generator makes no pages: the pattern and the reason by which it leaves each out."""
     notes: list[str] = msgspec.field(default_factory=list)
     """Decisions left to a person."""
 
 
-def in_folder(name: str, base: str, files: list[str]) -> tuple[Collection, list[str]]:
-    """Return the collection of all ``files`` below a folder such as ``docs/``, and the languages of its folders."""
-    languages, everywhere = folders_of_languages(file.removeprefix(base) for file in files)
+def in_folder(name: str, base: str, files: list[str], *, spoken: bool = True) -> tuple[Collection, list[str]]:
+    """Return the collection of all ``files`` below a folder such as ``docs/``, and the languages of its folders.
+
+    None of its folders is named after a language unless it is ``spoken``.
+    """
+    languages, everywhere = folders_of_languages(file.removeprefix(base) for file in files) if spoken else ([], False)
     lang = "{lang}/" if everywhere else "{lang?}/" if languages else ""
     source = []
     for ending in endings(files):

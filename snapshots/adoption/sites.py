@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snapshots.adoption.astro import astro
-from snapshots.adoption.data import in_data_folder
-from snapshots.adoption.decap import decap
-from snapshots.adoption.folders import folders_and_pages, is_markdown
-from snapshots.adoption.hugo import hugo
-from snapshots.adoption.jekyll import jekyll
-from snapshots.adoption.languages import main_first
-from snapshots.adoption.site import Site, literal, spelled
+from snapshots.adoption.generator import Generator
+from snapshots.adoption.generators.registry import GENERATORS
+from snapshots.adoption.reading_folders import read_folders
+from snapshots.adoption.shortcodes import named_in
+from snapshots.adoption.site import Site, literal
 from snapshots.documents.document import format_of
 
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
@@ -25,19 +22,26 @@ _NO_CONTENT = frozenset(
 
 
 def look_at(root: Path) -> Site:
-    """Return what the folder of a site holds: a Hugo, Jekyll, Astro or Decap site, or plain files."""
+    """Return what the folder of a site holds, as the generator that makes the site reads it."""
     every, others = _content_files(root)
-    files = [file for file in every if file.partition("/")[0] not in _MADE]
-    for read in (decap, hugo, jekyll, astro):
-        site = read(root, files)
-        if site is not None and site.collections:
-            break
-    else:
-        files = every
-        site = _plain(root, files)
+    at_work = [one for one in GENERATORS if one.is_of(root)]
+    makes = next((one for one in at_work if not one.edits), GENERATORS[-1])
+    is_plain = makes is GENERATORS[-1]
+    files = every if is_plain else [file for file in every if file.partition("/")[0] not in _MADE]
+    rules = makes.rules(root, every)
+    kept_back = {file: (rule.pattern, rule.why) for file in every if (rule := rules.rule_of(file)) is not None}
+    files = [file for file in files if file not in kept_back]
+    site = _site(root, files, [*(one for one in at_work if one.edits), makes])
+    site.kept_back = kept_back
+    if makes.starts_off is None or not makes.starts_off.values(root):
+        site.starts = makes.starts
+    site.ends = makes.ends
+    chosen = sorted({file for collection in site.collections for file in collection.files})
+    site.shortcodes |= named_in(root, chosen, makes.tags)
     for collection in site.collections:
-        collection.exclude += _other_folders(root, site, collection.source, every)
+        collection.exclude |= dict.fromkeys(_other_folders(root, site, collection.source, every), "")
     known = {file for collection in site.collections for file in (*collection.files, *collection.exclude)}
+    known.update(kept_back)
     site.left_out = [
         file
         for file in files
@@ -47,6 +51,15 @@ def look_at(root: Path) -> Site:
     folders = {file.partition("/")[0] for file in known if "/" in file} - _NO_CONTENT
     site.left_out += [file for file in others if "/" in file and file.partition("/")[0] in folders]
     return site
+
+
+def _site(root: Path, files: list[str], generators: list[Generator]) -> Site:
+    """Return the site as the first of ``generators`` reads it that finds content."""
+    for one in generators:
+        site = one.read(root, files) if one.read is not None else read_folders(one, root, files)
+        if site is not None and site.collections:
+            return site
+    return read_folders(GENERATORS[-1], root, files)
 
 
 def _other_folders(root: Path, site: Site, source: list[str], files: list[str]) -> list[str]:
@@ -92,15 +105,3 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _plain(root: Path, files: list[str]) -> Site:
-    """Return what a folder holds that is no site: Markdown files, and data files in folders."""
-    collections, languages = folders_and_pages(files)
-    data = [file for file in files if "/" in file and not is_markdown(file)]
-    for folder in sorted({f"{file.partition('/')[0]}/" for file in data}):
-        made, found, _ = in_data_folder(root, folder, [file for file in data if file.startswith(folder)])
-        collections += made
-        languages += found
-    codes, lang_map = spelled(main_first(languages) or ["en"])
-    return Site("plain", codes, collections, lang_map)

@@ -20,6 +20,7 @@ from snapshots.documents.publicity import (
     is_for_everybody,
     is_truth,
     keeps_back_by_false,
+    lines_above,
     plain_truth,
     word_of,
 )
@@ -87,6 +88,8 @@ class Audience:
                 is_draft = is_draft or plain_truth(raw) is True
             elif not is_for_everybody(key, raw):
                 doubts.append(_unread(key, raw))
+        if not document.values and document.body is not None:
+            doubts += [_above(key) for key, raw in lines_above(document.body) if not is_for_everybody(key, raw)]
         doubts += [_around(key) for key in document.kept_back_by if key not in self.settled]
         return is_draft, doubts
 
@@ -120,6 +123,15 @@ def _system_key(key: str, raw: RawValue) -> str:
     if keeps_back_by_false(key):
         return "publishStart" if plain_truth(raw) is None else "status"
     return "status" if word_of(key) == "status" else "draft"
+
+
+def _above(key: str) -> AudienceDoubt:
+    return AudienceDoubt(
+        (),
+        f"the text begins with a line of {key!r}, which may mean 'not for everybody' but is not read, because there "
+        "is no front matter: write --- above the first of these lines and below the last, or a blank line above them "
+        "if they are text",
+    )
 
 
 def _around(key: str) -> AudienceDoubt:

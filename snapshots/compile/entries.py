@@ -590,8 +590,9 @@ class ApiCompiler:
     def _status(self, written: RawValue, wrong: Wrong) -> Status | None:
         if is_missing(written):
             return Status.PUBLISHED
-        if isinstance(written, str) and written in _STATUSES:
-            return _STATUSES[written]
+        status = _STATUSES.get(written.strip().lower()) if isinstance(written, str) else None
+        if status is not None:
+            return status
         key = self._status_at.key
         if key is not None:
             steps = (key, *self._status_at.below)

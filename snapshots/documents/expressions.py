@@ -4,7 +4,8 @@ Four forms (workspace-format, "apis/*.yaml" and "Sources"):
 
 - ``title``              a key of the document; ``bio.en`` reads inside a mapping
 - ``$body`` ``$name`` ``$path`` ``$section``   the Markdown text, the file's stem, its path, a named part of the pattern
-- ``{year}-{month}``     a template over named parts and the document's own keys; ``{a|b}``: the first with a value
+- ``{year}-{month}``     a template over named parts and the document's own keys; ``{a|b}``: the first with a value;
+  ``{date} || {year}-{month}``: the first of the templates that are complete
 - ``title.{lang}``       a key path in which ``{lang}`` is the language of the version
 """
 
@@ -74,7 +75,17 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
         return _path(text)
     if set(_PLACEHOLDER.findall(text)) == {"lang"}:
         return _path_by_language(text, languages)
-    return _template(text)
+    return _first([_template(one) for one in text.split(" || ")])
+
+
+def _first(templates: list[Expression]) -> Expression:
+    if len(templates) == 1:
+        return templates[0]
+
+    def read(document: ContentDocument, file_facts: FileFacts) -> RawValue:
+        return next((value for one in templates if (value := one.read(document, file_facts)) is not None), None)
+
+    return Expression(read, frozenset().union(*(one.keys for one in templates)))
 
 
 def _body(fallback_key: str | None) -> Expression:

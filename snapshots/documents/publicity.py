@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from snapshots.documents.document import RawValue, is_null
@@ -27,6 +27,9 @@ _ENDS: Final = frozenset({"expiry", "expirydate", "expires", "unpublishdate"})
 _PUBLIC: Final = frozenset({"public", "published", "visible"})
 """Values of ``visibility`` with which a page is public."""
 _NOT_IN_ROBOTS: Final = re.compile(r"\b(noindex|none)\b", re.IGNORECASE)
+_LINE_OF_KEY: Final = re.compile(r"([A-Za-z][\w-]*):(|[ \t].*)")
+_ABOVE: Final = 4_096
+"""Characters of a text in which the lines of keys above it stand."""
 _NEVER: Final = frozenset({"never", "none"})
 _TRUTHS: Final = {
     **dict.fromkeys(("true", "yes", "on", "y", "1"), True),
@@ -88,6 +91,16 @@ def plainly_keeps_back(key: str, raw: RawValue) -> bool:
     if word == "status":
         return isinstance(raw, str) and raw.strip().lower() in {Status.DRAFT, Status.SCHEDULED}
     return word in _SHOWN_WHEN and plain_truth(raw) is (not _SHOWN_WHEN[word])
+
+
+def lines_above(text: str) -> Iterator[tuple[str, str]]:
+    """Return the words, with their values, in the lines of keys with which a text without front matter begins."""
+    for line in text[:_ABOVE].split("\n"):
+        found = _LINE_OF_KEY.fullmatch(line)
+        if found is None:
+            return
+        if word_of(found[1]) is not None:
+            yield found[1], found[2].strip()
 
 
 def _is_published(raw: RawValue) -> bool:

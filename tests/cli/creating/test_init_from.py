@@ -67,8 +67,11 @@ def test_the_definitions_check_without_an_error_and_the_content_stays(
     assert f" {name} site. " in (site / "workspace.yaml").read_text()
     assert {file: (site / file).read_text() for file in files} == dict(files)
     found = cms("check", site, "--json").json["problems"]
-    errors = [problem for problem in found if problem["severity"] == "error"]
-    assert [problem["file"] for problem in errors] == [file for file in files if file.startswith("broken/")]
+    assert [problem for problem in found if problem["severity"] == "error"] == []
+    for file in files:
+        if file.startswith("broken/"):
+            excluded = f'exclude:\n  - "{file}"  # TODO: '
+            assert any(excluded in path.read_text() for path in (site / "apis").iterdir()), file
 
 
 def test_a_second_directory_gets_a_copy(cms: Cms, tmp_path: Path) -> None:
@@ -171,7 +174,7 @@ def test_a_jekyll_site_publishes_no_hidden_post_and_loses_no_folder(cms: Cms, tm
     assert "id: published" not in posts
     assert 'id: "{year}-{month}-{day}-{name}"' in posts
     assert "{id: cover, type: text}" in posts
-    assert "_drafts are left out" in posts
+    assert "# 1 file is left out, such as _drafts/idea.md: Jekyll publishes no drafts" in texts["workspace"]
     assert '"docs/{path}.md"' in texts["docs"]
     assert "such as _data/odd.yml" in texts["workspace"]
     assert "vendor" not in texts
@@ -335,7 +338,7 @@ def test_what_a_jekyll_collection_keeps_back_is_left_out_and_told(cms: Cms, tmp_
     }
     site = write_folder(tmp_path / "site", files)
     assert cms("init", "--from", site).status == 0
-    assert "# TODO: 3 files in _events/ are in no API so far" in (site / "workspace.yaml").read_text()
+    assert "# TODO: 2 files in _events/ are in no API so far" in (site / "workspace.yaml").read_text()
     assert "names begin with _ are left out" in (site / "apis/events.yaml").read_text()
     store = ("--store", tmp_path / "store")
     built = cms("snapshot", "build", site, *store)
@@ -474,7 +477,7 @@ def test_what_a_site_keeps_back_in_its_own_way_is_hidden(cms: Cms, tmp_path: Pat
     texts, errors = adopted(cms, site)
     assert errors == []
     assert "hidden: [unlisted]\n" in texts["notes"]
-    assert "may not be for everybody" not in texts["notes"], "of those that were looked at, all are"
+    assert """with 'unlisted' ("family", "yes") may not be for everybody""" in texts["notes"]
     assert "hidden: [status, Archived]\n" in texts["diary"]
     assert "with 'status' (\"seedling\") may not be for everybody" in texts["diary"]
     assert "publishStart: published\n" in texts["diary"]

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from snapshots.adoption.generator import Generator
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.site import Collection, Site, endings, literal, spelled
 from snapshots.documents.document import RawValue, format_of
 from snapshots.model import ApiKind
 
+_CONFIGURATIONS = tuple(
+    f"{folder}admin/config.{ending}" for folder in ("", "static/", "public/") for ending in ("yml", "yaml")
+)
 _FORMS = {"multiple_folders": "{lang}/{path}", "multiple_files": "{path}.{lang}"}
 
 
-def decap(root: Path, files: list[str]) -> Site | None:
+def _read(root: Path, files: list[str]) -> Site | None:
     """Return what a site with Decap holds; ``None`` where the folder is no such site."""
-    names = [f"{folder}admin/config.{ending}" for folder in ("", "static/", "public/") for ending in ("yml", "yaml")]
-    values = configuration(root, *names)
+    values = configuration(root, *_CONFIGURATIONS)
     if values is None or not isinstance(values.get("collections"), list):
         return None
     i18n = values.get("i18n")
@@ -69,3 +72,6 @@ def _files(one: Mapping[str, RawValue], files: list[str]) -> list[Collection]:
             name = str(single.get("name") or path) if isinstance(single, dict) else path
             made.append(Collection(name, [literal(path)], [path], kind=ApiKind.OBJECT))
     return made
+
+
+DECAP = Generator(name="Decap", known_by=_CONFIGURATIONS, edits=True, read=_read)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages
+from snapshots.adoption.generator import Generator, LeftOut, Setting
 from snapshots.adoption.languages import folders_of_languages, is_language, main_first
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.shortcodes import named_in
@@ -19,7 +20,7 @@ _DATE = "{year}-{month}-{day}"
 _DEFAULTS = "the 'defaults' of _config.yml are not read: write the values that are needed into the files"
 
 
-def jekyll(root: Path, files: list[str]) -> Site | None:
+def _read(root: Path, files: list[str]) -> Site | None:
     """Return what a Jekyll site holds; ``None`` where the folder is no such site."""
     values = configuration(root, "_config.yml", "_config.yaml")
     posts = [file for file in files if _DATED.search(file)]
@@ -35,7 +36,7 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
         is_listed = isinstance(listed, list) and spoken.issubset(map(str, listed))
         if len(spoken) == 1 and not is_listed and not folders_of_languages(posts)[0]:
             spoken = set()  # a category
-        collections.append(_posts(posts, any(_in_drafts(file) for file in files), spoken))
+        collections.append(_posts(posts, spoken))
         languages += sorted(spoken)
     for name in stated if isinstance(stated, (dict, list)) else ():
         base = f"{folder}/_{name}/" if folder else f"_{name}/"
@@ -46,8 +47,8 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
             made, found = in_folder(str(name), base, mine)
             if hidden:
                 in_folders = {file for file in hidden if "/_" in f"/{file.removeprefix(base)}".rpartition("/")[0]}
-                made.exclude += [f"{literal(base)}**/_*/**"] if in_folders else []
-                made.exclude += [f"{literal(base)}**/_*"] if hidden - in_folders else []
+                made.exclude |= {f"{literal(base)}**/_*/**": ""} if in_folders else {}
+                made.exclude |= {f"{literal(base)}**/_*": ""} if hidden - in_folders else {}
                 made.notes.append("files and folders whose names begin with _ are left out, as Jekyll leaves them out")
             collections.append(made)
             languages += found
@@ -56,14 +57,7 @@ def jekyll(root: Path, files: list[str]) -> Site | None:
             data = of_file(root, file)
             if data is not None:
                 collections.append(data)
-    said = values.get("exclude")
-    excluded = tuple(str(one).strip("/") for one in said) if isinstance(said, list) else ()
-    others = [
-        file
-        for file in files
-        if not any(part.startswith("_") for part in PurePosixPath(file).parts)
-        and not any(file == one or file.startswith(f"{one}/") for one in excluded)
-    ]
+    others = [file for file in files if not any(part.startswith("_") for part in PurePosixPath(file).parts)]
     more, found = folders_and_pages(others)
     stated = values.get("lang")
     main = stated if isinstance(stated, str) and is_language(stated) else "en"
@@ -83,11 +77,7 @@ def _tags(values: Mapping[str, RawValue]) -> dict[str, str]:
     return {**links, **({"site.url": site, "absolute_url": f"{site}{base}{{0}}"} if site else {})}
 
 
-def _in_drafts(file: str) -> bool:
-    return "_drafts" in PurePosixPath(file).parts
-
-
-def _posts(files: list[str], has_drafts: bool, languages: set[str]) -> Collection:
+def _posts(files: list[str], languages: set[str]) -> Collection:
     """Return the collection of dated posts, of all categories and languages."""
     source: list[str] = []
     for start in dict.fromkeys(f"{file.rpartition('_posts/')[0]}_posts/" for file in files):
@@ -98,12 +88,6 @@ def _posts(files: list[str], has_drafts: bool, languages: set[str]) -> Collectio
         source += [f"{written}{folders}{_DATE}-{{name}}.{ending}" for ending in endings(mine)]
     names = [re.sub(r".*/\d{4}-\d{2}-\d{2}-|\.[^.]*$", "", f"/{file}") for file in files]
     in_language = [(file.split("/")[0] if languages else "", name) for file, name in zip(files, names, strict=True)]
-    notes = []
-    if has_drafts:
-        notes.append(
-            "the files in _drafts are left out, because only their folder says that they are drafts: to preview them, "
-            "write 'status: draft' into them, and their paths here under 'source'"
-        )
     return Collection(
         "posts",
         list(dict.fromkeys(source)),
@@ -111,5 +95,28 @@ def _posts(files: list[str], has_drafts: bool, languages: set[str]) -> Collectio
         multilingual=bool(languages),
         date=_DATE,
         id=f"{_DATE}-{{name}}" if len(set(in_language)) < len(files) else None,
-        notes=notes,
     )
+
+
+def _excluded(root: Path, _files: list[str]) -> Iterator[LeftOut]:
+    """Return the files that the configuration excludes."""
+    said = (configuration(root, "_config.yml", "_config.yaml") or {}).get("exclude")
+    for one in said if isinstance(said, list) else ():
+        yield LeftOut(str(one).strip("/"), "the configuration of Jekyll excludes them")
+
+
+_DRAFTS = (
+    "Jekyll publishes no drafts, and only their folder says that they are some: to preview them, write "
+    "'status: draft' into them, and add their paths to a 'source'"
+)
+JEKYLL = Generator(
+    name="Jekyll",
+    known_by=("_config.yml", "_config.yaml", "_posts"),
+    not_by=("source/_posts", "scaffolds"),
+    left_out=(LeftOut("**/_drafts/**", _DRAFTS),),
+    more_left_out=_excluded,
+    starts=("date",),
+    starts_off=Setting(("_config.yml", "_config.yaml"), r"^future:\s*(true)"),
+    tags={"comment": "", "raw": "{inner}"},
+    read=_read,
+)

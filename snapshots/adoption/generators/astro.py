@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import main_first
 from snapshots.adoption.site import Site, in_folder, spelled
 
 _BASE = "src/content/"
 
 
-def astro(root: Path, files: list[str]) -> Site | None:
-    """Return what an Astro site holds; ``None`` where the folder is no such site."""
-    if not any((root / f"astro.config.{ending}").is_file() for ending in ("mjs", "ts", "js", "mts", "cjs")):
-        return None
+def _read(_root: Path, files: list[str]) -> Site | None:
+    """Return what an Astro site holds; ``None`` without a collection."""
     below = [file for file in files if file.startswith(_BASE) and file.count("/") > 2]
     collections, languages = [], list[str]()
     for name in sorted({file.split("/")[2] for file in below}):
@@ -22,3 +21,14 @@ def astro(root: Path, files: list[str]) -> Site | None:
         languages += found
     codes, lang_map = spelled(main_first(languages or ["en"]))
     return Site("Astro", codes, collections, lang_map)
+
+
+ASTRO = Generator(
+    name="Astro",
+    known_by=("astro.config.*",),
+    left_out=(
+        LeftOut("src/**/_*/**", "Astro leaves out names that begin with _"),
+        LeftOut("src/**/_*", "Astro leaves out names that begin with _"),
+    ),
+    read=_read,
+)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from snapshots.adoption.reading import configuration
-from snapshots.adoption.shortcodes import named_in
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.reading import configuration, documents_of
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
+from snapshots.documents.document import RawValue
+from snapshots.documents.publicity import is_for_everybody, word_of
 
 _ENDINGS = ("toml", "yaml", "yml", "json")
 _INDEX = re.compile(r"/index(?:\.[\w-]+)?\.[^./]+$")
@@ -15,7 +18,7 @@ _LINKS = {"ref": "@/{0}{path}", "relref": "@/{0}{path}"}
 _CONFIGURATIONS = ("hugo", "config", "config/_default/hugo", "config/_default/config")
 
 
-def hugo(root: Path, files: list[str]) -> Site | None:
+def _read(root: Path, files: list[str]) -> Site | None:
     """Return what a Hugo site holds; ``None`` where the folder is no such site."""
     values = configuration(root, *(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending in _ENDINGS))
     below = [file for file in files if file.startswith("content/")]
@@ -64,7 +67,7 @@ def hugo(root: Path, files: list[str]) -> Site | None:
                 section,
                 source,
                 mine,
-                [*(["**/_index.*"] if has_sections else []), *map(literal, sorted(resources))],
+                dict.fromkeys([*(["**/_index.*"] if has_sections else []), *map(literal, sorted(resources))], ""),
                 len(codes) > 1,
                 translation_key="translationKey",
                 notes=notes,
@@ -73,7 +76,7 @@ def hugo(root: Path, files: list[str]) -> Site | None:
     top = [file for file in below if file.count("/") == depth and "/_index." not in file]
     if top:
         source = [f"{base}{{name}}{lang}.{ending}" for ending in endings(top)]
-        excluded = ["**/_index.*"] if any("/_index." in file and file.count("/") == depth for file in below) else []
+        excluded = {"**/_index.*": ""} if any("/_index." in file and file.count("/") == depth for file in below) else {}
         pages = Collection("pages", source, top, excluded, len(codes) > 1, translation_key="translationKey")
         collections.append(pages)
     made, underscores = spelled(codes)
@@ -83,7 +86,6 @@ def hugo(root: Path, files: list[str]) -> Site | None:
         collections,
         {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores,
         timezone=known_timezone(values.get("timeZone")),
-        shortcodes=named_in(root, below, _LINKS),
         notes=about_site,
     )
 
@@ -96,3 +98,45 @@ def _resources(files: list[str]) -> set[str]:
         for file in files
         if any(str(folder) in bundles for folder in PurePosixPath(file).parents) and not _INDEX.search(file)
     }
+
+
+def _cascaded(root: Path, files: list[str]) -> Iterator[LeftOut]:
+    """Return the folders whose section says in ``cascade`` that pages below are not for everybody, and the files that
+    ``ignoreFiles`` names."""
+    values = configuration(root, *(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending in _ENDINGS)) or {}
+    ignored = [value for key, value in values.items() if key.lower() == "ignorefiles"]
+    for expression in (one for value in ignored if isinstance(value, list) for one in value):
+        try:
+            compiled = re.compile(str(expression))
+        except re.error:
+            continue
+        yield from (LeftOut(literal(file), "ignoreFiles names them") for file in files if compiled.search(file))
+    for file in (file for file in files if file.rpartition("/")[2].startswith("_index.")):
+        for document in documents_of(root, file):
+            for key, cascade in document.values.items():
+                hiding = next(_hiding(cascade), None) if key.lower() == "cascade" else None
+                if hiding is not None:
+                    folder = literal(file.rpartition("/")[0])
+                    yield LeftOut(f"{folder}/**", f"the cascade in {file} has {hiding}")
+
+
+def _hiding(cascade: RawValue) -> Iterator[str]:
+    """Return the keys of a cascade by which pages are kept back."""
+    for one in cascade if isinstance(cascade, list) else [cascade]:
+        for key, value in one.items() if isinstance(one, dict) else ():
+            if word_of(key) is not None and not is_for_everybody(key, value):
+                yield key
+
+
+_CONFIGURATION = tuple(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending in _ENDINGS)
+HUGO = Generator(
+    name="Hugo",
+    known_by=_CONFIGURATION,
+    left_out=(LeftOut("archetypes/**", "Hugo makes new pages of them"),),
+    more_left_out=_cascaded,
+    starts=("publishdate", "pubdate", "published", "date"),
+    starts_off=Setting(_CONFIGURATION, r"(?i)^[\s\"]*buildFuture[\"]?\s*[:=]\s*(true)"),
+    ends=("expirydate", "unpublishdate"),
+    tags=_LINKS | {"comment": ""},
+    read=_read,
+)

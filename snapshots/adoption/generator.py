@@ -1,0 +1,137 @@
+"""A site generator as a table: how to know it, where its content lies, and what it keeps back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from snapshots.adoption.reading import MAX_BYTES
+from snapshots.adoption.site import Site, literal
+from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
+
+_NO_TAGS: Mapping[str, str] = {}
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """Files of which a generator makes no pages."""
+
+    pattern: str
+    """Of their paths, relative to the folder of the content, as ``exclude`` has it."""
+    why: str
+    """The reason, for people: goes on after "left out: "."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A value in a site's configuration, which may be a program: what follows a key in its text."""
+
+    files: tuple[str, ...]
+    """The files that may have it, as patterns of their paths."""
+    expression: str
+    """A regular expression whose first group is the value."""
+
+    def values(self, root: Path) -> list[str]:
+        """Return the values in the configuration of the site at ``root``, in order."""
+        texts = (_text(path) for pattern in self.files for path in sorted(root.glob(pattern)))
+        return [str(found) for text in texts for found in re.findall(self.expression, text, re.MULTILINE)]
+
+
+class Generator(msgspec.Struct, frozen=True, kw_only=True):
+    """A row for each fact about a generator. ``snapshots/adoption/generators/`` has one file for each."""
+
+    name: str
+    known_by: tuple[str, ...]
+    """Patterns of paths, one of which a site has."""
+    says: str = ""
+    """A regular expression that stands in one of the files by which it is known."""
+    not_by: tuple[str, ...] = ()
+    """Patterns of paths that none of its sites has."""
+    content: tuple[str, ...] = ("",)
+    """The folders of the content, relative to the site, each with a slash at the end."""
+    content_settings: tuple[Setting, ...] = ()
+    """Name the folders of the content instead."""
+    beside: bool = False
+    """Whether the content lies beside the path by which the site is known, not in a folder of a name."""
+    edits: bool = False
+    """Whether it is an editor, which works on the content of another generator."""
+    sections: bool = False
+    """Whether each folder of the content is a collection of its own."""
+    languages: bool = True
+    """Whether folders can be named after languages."""
+    left_out: tuple[LeftOut, ...] = ()
+    left_out_settings: tuple[Setting, ...] = ()
+    """Name patterns of further files that are left out."""
+    more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
+    """Returns further files that are left out, with patterns relative to the site, given it and its files."""
+    starts: tuple[str, ...] = ()
+    """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
+    starts_off: Setting | None = None
+    """Says that pages of the future are made."""
+    ends: tuple[str, ...] = ()
+    """The keys, in lower case, whose date ends a page's time."""
+    tags: Mapping[str, str] = _NO_TAGS
+    """The replacements of tags in the texts; an empty text drops a tag."""
+    read: Callable[[Path, list[str]], Site | None] | None = None
+    """Returns the collections of a site where they do not follow from the rows."""
+
+    def is_of(self, root: Path) -> bool:
+        """Return whether the site at ``root`` is made with this generator."""
+        known = [path for pattern in self.known_by for path in root.glob(pattern)]
+        if not known or any(any(root.glob(pattern)) for pattern in self.not_by):
+            return False
+        return not self.says or any(re.search(self.says, _text(path), re.MULTILINE) for path in known)
+
+    def folders(self, root: Path) -> list[str]:
+        """Return the folders of the content of the site at ``root``, each with a slash at the end."""
+        named = [value for setting in self.content_settings for value in setting.values(root)]
+        found = [value.removeprefix("./").strip("/") for value in named if ".." not in value]
+        made = [f"{one}/" if one not in ("", ".") else "" for one in found] or list(self.content)
+        if self.beside:
+            known = next(path for pattern in self.known_by for path in sorted(root.glob(pattern)))
+            base = known.parent.relative_to(root).as_posix()
+            made = [one if base == "." else f"{base}/{one}" for one in made]
+        return list(dict.fromkeys(made))
+
+    def rules(self, root: Path, files: list[str]) -> Rules:
+        """Return the rules that say which files of the site at ``root`` are left out."""
+        said = [value for setting in self.left_out_settings for value in setting.values(root)]
+        named = [LeftOut(value.lstrip("./!"), f"the configuration of {self.name} leaves them out") for value in said]
+        every = [
+            LeftOut(f"{literal(folder)}{one.pattern}", one.why)
+            for folder in self.folders(root)
+            for one in (*self.left_out, *named)
+        ]
+        more = [] if self.more_left_out is None else self.more_left_out(root, files)
+        return Rules([*every, *more])
+
+
+class Rules:
+    """Decides which files of a site are left out, and why."""
+
+    def __init__(self, every: Iterable[LeftOut]) -> None:
+        self._rules = list(self._parsed(every))
+
+    def rule_of(self, file: str) -> LeftOut | None:
+        """Return the rule by which a file is left out; ``None`` for all others."""
+        return next((rule for rule, pattern in self._rules if pattern.whole.fullmatch(file)), None)
+
+    @staticmethod
+    def _parsed(every: Iterable[LeftOut]) -> Iterator[tuple[LeftOut, Pattern]]:
+        for rule in every:
+            for text in (rule.pattern, f"{rule.pattern.rstrip('/')}/**"):  # a folder's name stands for all in it
+                try:
+                    pattern = parse_pattern(text)
+                except InvalidPattern:
+                    continue
+                yield msgspec.structs.replace(rule, pattern=text), pattern
+
+
+def _text(path: Path) -> str:
+    """Return the text of a configuration; nothing for a folder, or a file that cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            return opened.read(MAX_BYTES).decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,21 @@
+"""Docusaurus: ``docs/``, ``blog/`` and Markdown pages in ``src/pages/``."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, LeftOut
+
+_UNDERSCORE = "Docusaurus leaves out names that begin with _"
+
+DOCUSAURUS = Generator(
+    name="Docusaurus",
+    known_by=("docusaurus.config.*",),
+    content=("docs/", "blog/", "src/pages/"),
+    left_out=(
+        LeftOut("**/_*/**", _UNDERSCORE),
+        LeftOut("**/_*", _UNDERSCORE),
+        LeftOut("**/*.test.*", "Docusaurus leaves out tests"),
+        LeftOut("**/__tests__/**", "Docusaurus leaves out tests"),
+        LeftOut("tags.yml", "Docusaurus reads them as data"),
+        LeftOut("authors.yml", "Docusaurus reads them as data"),
+    ),
+)

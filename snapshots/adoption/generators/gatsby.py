@@ -1,0 +1,14 @@
+"""Gatsby: the folders that ``gatsby-source-filesystem`` reads."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, Setting
+
+GATSBY = Generator(
+    name="Gatsby",
+    known_by=("gatsby-config.*",),
+    content_settings=(
+        Setting(("gatsby-config.*",), r"\bpath:\s*[\"'`](?:\$\{__dirname\}/|\./)?([\w][\w./-]*)[\"'`]"),
+        Setting(("gatsby-config.*",), r"\bpath:\s*path\.(?:join|resolve)\(\s*__dirname,\s*[\"'`]([^\"'`]+)[\"'`]"),
+    ),
+)

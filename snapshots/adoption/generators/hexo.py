@@ -1,0 +1,30 @@
+"""Hexo: posts in ``source/_posts/`` and pages beside them."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+
+_CONFIGURATION = ("_config.yml", "_config.yaml")
+
+HEXO = Generator(
+    name="Hexo",
+    known_by=("source/_posts", "scaffolds", "_config.yml", "_config.yaml"),
+    says=r"^(?:source_dir|new_post_name|post_asset_folder|skip_render)\s*:",
+    content=("source/",),
+    content_settings=(Setting(_CONFIGURATION, r"^source_dir:\s*[\"']?([^\s\"'#]+)"),),
+    left_out=(
+        LeftOut("_drafts/**", "Hexo publishes no drafts"),
+        LeftOut("_data/**", "Hexo reads them as data"),
+        LeftOut("_posts/**/_*/**", "Hexo leaves out names that begin with _"),
+        LeftOut("_posts/**/_*", "Hexo leaves out names that begin with _"),
+        LeftOut("[!_]*/**/_*/**", "Hexo leaves out names that begin with _"),
+        LeftOut("[!_]*/**/_*", "Hexo leaves out names that begin with _"),
+        LeftOut("_[!p]*", "Hexo leaves out names that begin with _"),
+        LeftOut("_p[!o]*", "Hexo leaves out names that begin with _"),
+    ),
+    left_out_settings=(Setting(_CONFIGURATION, r"^(?:skip_render|exclude|ignore):\s*[\"']?([^\s\"'#\[]+)"),),
+    starts=("date",),
+    starts_off=Setting(_CONFIGURATION, r"^future:\s*(true)|\A(?![\s\S]*^future:)"),
+    tags={"comment": "", "{#": "", "raw": "{inner}"},
+    sections=True,
+)

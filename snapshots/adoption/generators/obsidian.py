@@ -1,0 +1,21 @@
+"""Obsidian: the notes of a vault."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+
+OBSIDIAN = Generator(
+    name="Obsidian",
+    known_by=(".obsidian",),
+    languages=False,
+    left_out=(
+        LeftOut("Templates/**", "they are templates of notes"),
+        LeftOut("templates/**", "they are templates of notes"),
+        LeftOut("_templates/**", "they are templates of notes"),
+    ),
+    left_out_settings=(
+        Setting((".obsidian/templates.json",), r"\"folder\"\s*:\s*\"([^\"]+)\""),
+        Setting((".obsidian/app.json",), r"\"userIgnoreFilters\"\s*:\s*\[\s*\"([^\"]+)\""),
+    ),
+    tags={"%%": ""},
+)

@@ -1,0 +1,22 @@
+"""Pelican: articles and pages below ``content/``."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+
+_CONFIGURATION = ("pelicanconf.py",)
+
+PELICAN = Generator(
+    name="Pelican",
+    known_by=_CONFIGURATION,
+    content=("content/",),
+    content_settings=(Setting(_CONFIGURATION, r"^PATH\s*=\s*[\"']([^\"']+)"),),
+    sections=True,
+    left_out=(LeftOut("**/__pycache__/**", "Pelican leaves them out"),),
+    left_out_settings=(
+        Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_EXCLUDES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
+        Setting(_CONFIGURATION, r"^IGNORE_FILES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
+    ),
+    starts=("date",),
+    starts_off=Setting(_CONFIGURATION, r"^WITH_FUTURE_DATES\s*=\s*(True)|\A(?![\s\S]*^WITH_FUTURE_DATES)"),
+)

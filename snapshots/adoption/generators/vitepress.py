@@ -1,0 +1,21 @@
+"""VitePress: every Markdown file beside ``.vitepress/``."""
+
+from __future__ import annotations
+
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+
+_CONFIGURATION = tuple(
+    f"{folder}.vitepress/config{ending}" for folder in ("", "*/") for ending in (".*", "/index.*", "/*.ts")
+)
+
+VITEPRESS = Generator(
+    name="VitePress",
+    known_by=(".vitepress", "*/.vitepress"),
+    beside=True,
+    content_settings=(Setting(_CONFIGURATION, r"\bsrcDir:\s*[\"'`]([^\"'`]+)"),),
+    left_out=(
+        LeftOut("**/node_modules/**", "VitePress leaves them out"),
+        LeftOut("**/*[[]*", "VitePress makes several pages of each, by a program"),
+    ),
+    left_out_settings=(Setting(_CONFIGURATION, r"\bsrcExclude:\s*\[\s*[\"'`]([^\"'`]+)"),),
+)
