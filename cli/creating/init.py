@@ -48,7 +48,8 @@ def init(
         typer.Option(
             "--from",
             metavar="SITE",
-            help="The folder of an existing site (Hugo, Jekyll, Astro, Decap or plain files). The definitions are "
+            help="The folder of an existing site (Hugo, Jekyll, Hexo, Zola, Eleventy, Astro, Docusaurus, VitePress, "
+            "Nuxt Content, MkDocs, Pelican, Gatsby, Obsidian, Keystatic, Decap or plain files). The definitions are "
             "written into it; with DIR, they go there, with a copy of its content.",
             show_default=False,
         ),

@@ -120,13 +120,15 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     settled = _add_period(result, values, site, collection)
     used: set[str] = set(RESERVED_FIELD_IDS) | ({"body"} if result.has_body else set())
     for key, given in values.items():
+        if key in settled:
+            continue
         present = [value for value in given if not _is_nothing(value)]
         every = len(present) == seen.count
         if key in _DATES and present and _all_dates(present):
             for name in _DATES[key]:
                 if name not in values:
                     result.meta.setdefault(name, key)
-            if word_of(key) is None or key in settled or key in result.meta.values():
+            if word_of(key) is None or key in result.meta.values():
                 continue
         if key in SYSTEM_KEYS and not _means_otherwise(key, present, site):
             continue

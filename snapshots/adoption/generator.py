@@ -62,7 +62,9 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether folders can be named after languages."""
     left_out: tuple[LeftOut, ...] = ()
     left_out_settings: tuple[Setting, ...] = ()
-    """Name patterns of further files that are left out."""
+    """Name patterns of further files that are left out; one without a slash inside stands for names in any folder."""
+    left_out_from_site: bool = False
+    """Whether those patterns are relative to the site, not to the folder of the content."""
     more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
     """Returns further files that are left out, with patterns relative to the site, given it and its files."""
     starts: tuple[str, ...] = ()
@@ -97,12 +99,13 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     def rules(self, root: Path, files: list[str]) -> Rules:
         """Return the rules that say which files of the site at ``root`` are left out."""
         said = [value for setting in self.left_out_settings for value in setting.values(root)]
-        named = [LeftOut(value.lstrip("./!"), f"the configuration of {self.name} leaves them out") for value in said]
+        named = [LeftOut(_as_pattern(value), f"the configuration of {self.name} leaves them out") for value in said]
         every = [
             LeftOut(f"{literal(folder)}{one.pattern}", one.why)
             for folder in self.folders(root)
-            for one in (*self.left_out, *named)
+            for one in (*self.left_out, *(() if self.left_out_from_site else named))
         ]
+        every += named if self.left_out_from_site else []
         more = [] if self.more_left_out is None else self.more_left_out(root, files)
         return Rules([*every, *more])
 
@@ -126,6 +129,12 @@ class Rules:
                 except InvalidPattern:
                     continue
                 yield msgspec.structs.replace(rule, pattern=text), pattern
+
+
+def _as_pattern(written: str) -> str:
+    """Return a pattern as files such as ``.gitignore`` have it as one of a path."""
+    inside = written.removeprefix("./").rstrip("/")
+    return inside.lstrip("/") if "/" in inside else f"**/{inside}"
 
 
 def _text(path: Path) -> str:

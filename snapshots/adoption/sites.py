@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from snapshots.adoption.generator import Generator
-from snapshots.adoption.generators.registry import GENERATORS
 from snapshots.adoption.reading_folders import read_folders
+from snapshots.adoption.registry import GENERATORS, PLAIN
 from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Site, literal
 from snapshots.documents.document import format_of
@@ -25,8 +25,8 @@ def look_at(root: Path) -> Site:
     """Return what the folder of a site holds, as the generator that makes the site reads it."""
     every, others = _content_files(root)
     at_work = [one for one in GENERATORS if one.is_of(root)]
-    makes = next((one for one in at_work if not one.edits), GENERATORS[-1])
-    is_plain = makes is GENERATORS[-1]
+    makes = next((one for one in at_work if not one.edits), PLAIN)
+    is_plain = makes is PLAIN
     files = every if is_plain else [file for file in every if file.partition("/")[0] not in _MADE]
     rules = makes.rules(root, every)
     kept_back = {file: (rule.pattern, rule.why) for file in every if (rule := rules.rule_of(file)) is not None}
@@ -59,7 +59,7 @@ def _site(root: Path, files: list[str], generators: list[Generator]) -> Site:
         site = one.read(root, files) if one.read is not None else read_folders(one, root, files)
         if site is not None and site.collections:
             return site
-    return read_folders(GENERATORS[-1], root, files)
+    return read_folders(PLAIN, root, files)
 
 
 def _other_folders(root: Path, site: Site, source: list[str], files: list[str]) -> list[str]:

@@ -53,6 +53,8 @@ class ApiPlan(msgspec.Struct):
     fields: list[FieldPlan]
     kind: ApiKind = ApiKind.LIST
     multilingual: bool = False
+    hidden: list[str] = []
+    """The keys of fields by which published versions say that they may not be for everybody: those are left out."""
 
 
 class ImportedVersion(msgspec.Struct):

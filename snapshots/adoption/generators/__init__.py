@@ -1,1 +1,1 @@
-"""The site generators that are known, one file of rows for each; ``registry.py`` has them in order."""
+"""The site generators that are known, one file of rows for each."""

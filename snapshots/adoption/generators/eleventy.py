@@ -46,6 +46,7 @@ ELEVENTY = Generator(
         Setting((".eleventyignore", ".gitignore"), r"^(?!#)([^\s!]\S*)"),
         Setting(_CONFIGURATION, r"ignores\.add\(\s*[\"'`]([^\"'`]+)"),
     ),
+    left_out_from_site=True,
     more_left_out=_by_data,
     tags={"comment": "", "{#": "", "raw": "{inner}"},
 )

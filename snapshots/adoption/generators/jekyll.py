@@ -14,6 +14,7 @@ from snapshots.adoption.reading import configuration
 from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
+from snapshots.documents.publicity import plain_truth
 
 _DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
 _DATE = "{year}-{month}-{day}"
@@ -50,6 +51,9 @@ def _read(root: Path, files: list[str]) -> Site | None:
                 made.exclude |= {f"{literal(base)}**/_*/**": ""} if in_folders else {}
                 made.exclude |= {f"{literal(base)}**/_*": ""} if hidden - in_folders else {}
                 made.notes.append("files and folders whose names begin with _ are left out, as Jekyll leaves them out")
+            options = stated.get(str(name)) if isinstance(stated, dict) else None
+            if not (isinstance(options, dict) and plain_truth(options.get("output"))):
+                made.notes.append("Jekyll makes no pages of these: they are data for other pages")
             collections.append(made)
             languages += found
     for file in files:
@@ -57,7 +61,13 @@ def _read(root: Path, files: list[str]) -> Site | None:
             data = of_file(root, file)
             if data is not None:
                 collections.append(data)
-    others = [file for file in files if not any(part.startswith("_") for part in PurePosixPath(file).parts)]
+    said = values.get("include")
+    included = {str(one).strip("/") for one in said} if isinstance(said, list) else set()
+    others = [
+        file
+        for file in files
+        if not any(part.startswith("_") and part not in included for part in PurePosixPath(file).parts)
+    ]
     more, found = folders_and_pages(others)
     stated = values.get("lang")
     main = stated if isinstance(stated, str) and is_language(stated) else "en"

@@ -80,6 +80,7 @@ def api_text(api: ApiPlan, kind: str) -> str:
         f"endpoint: {inline(api.endpoint)}",
         f"kind: {api.kind.value}",
         *(["multilingual: true"] if api.multilingual else ()),
+        *([f"hidden: {inline(api.hidden)}"] if api.hidden else ()),
         "fields:" if api.fields else "fields: []",
     ]
     for field in api.fields:

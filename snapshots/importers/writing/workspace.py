@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from snapshots.documents.publicity import is_for_everybody, is_truth
 from snapshots.importers.losses import Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, Imported, ImportedVersion
 from snapshots.importers.names import characters, digest, entry_id, languages
@@ -89,6 +90,8 @@ class WorkspaceWriter:
         if not version.is_draft and version.status is not Status.DRAFT:
             held = {**values, body[0]: body[1]} if body else values
             self._relax(api.fields, held, where, api.endpoint)
+            if not version.is_draft:
+                self._keep_back(api, values, where)
         document = {**self._meta(version, where), **{key_of(name): value for name, value in values.items()}}
         text, extension = document_text(document)
         if body is not None:
@@ -147,6 +150,18 @@ class WorkspaceWriter:
         if version.draft_key is not None:
             meta["draftKey"] = version.draft_key
         return meta
+
+    def _keep_back(self, api: ApiPlan, values: Mapping[str, Any], where: str) -> None:
+        """Have an API leave out a version that may not be for everybody, by a field that true or false says it in."""
+        for name, value in values.items():
+            if is_truth(name) and isinstance(value, bool | int | str) and not is_for_everybody(name, value):
+                key = key_of(name)
+                api.hidden += [key] if key not in api.hidden else []
+                why = (
+                    f"{name!r} may mean that it is not for everybody, so 'hidden' in apis/{api.endpoint}.yaml leaves "
+                    "it out: take it out there if it means something else"
+                )
+                self._losses.add(where, f"a published language version of {api.endpoint}", why, scope=name)
 
     def _relax(self, fields: list[FieldPlan], values: Mapping[str, Any], where: str, scope: str) -> None:
         """Make fields optional that a published version has no value for."""

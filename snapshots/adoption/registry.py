@@ -17,10 +17,11 @@ from snapshots.adoption.generators.mkdocs import MKDOCS
 from snapshots.adoption.generators.nuxt import NUXT
 from snapshots.adoption.generators.obsidian import OBSIDIAN
 from snapshots.adoption.generators.pelican import PELICAN
-from snapshots.adoption.generators.plain import PLAIN
 from snapshots.adoption.generators.vitepress import VITEPRESS
 from snapshots.adoption.generators.zola import ZOLA
 
+PLAIN: Final = Generator(name="plain", known_by=("*", ".*"))
+"""A folder that is no site of a known generator."""
 GENERATORS: Final = (
     *(ZOLA, HUGO, HEXO, JEKYLL, ELEVENTY, ASTRO, DOCUSAURUS, VITEPRESS, NUXT, MKDOCS, PELICAN, GATSBY, KEYSTATIC),
     *(DECAP, OBSIDIAN, PLAIN),

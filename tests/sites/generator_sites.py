@@ -1,0 +1,361 @@
+"""Sites with every publication rule of their generators' documentation, and the pages that the generators make of them.
+
+A file of content has a word of its own in its text, ``mark`` and a name. ``made`` are the names in what the generator
+wrote; the slow tests run the real ones to see that this is so.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+MARK = re.compile(r"mark([a-z0-9]+)x")
+
+
+def page(name: str, front: str = "", more: str = "") -> str:
+    """Return a Markdown file with a mark."""
+    lines = f"title: {name.title()}\n{front}\n" if front else f"title: {name.title()}\n"
+    return f"---\n{lines}---\nmark{name}x\n\n{more}\n"
+
+
+class GeneratorSite(msgspec.Struct, frozen=True):
+    """A site."""
+
+    name: str
+    files: dict[str, str]
+    made: frozenset[str]
+    """The marks in the generator's output."""
+    held: frozenset[str] = frozenset()
+    """Marks of pages that the generator makes and that no list, menu or search engine is to show: kept back here."""
+    data: frozenset[str] = frozenset()
+    """Marks of content that the generator makes other pages with."""
+
+    @property
+    def published(self) -> frozenset[str]:
+        """The marks that an adopted site is to publish."""
+        return self.made - self.held | self.data
+
+
+HUGO = GeneratorSite(
+    "Hugo",
+    {
+        "hugo.toml": 'baseURL = "https://x.example/"\nignoreFiles = ["\\\\.skip\\\\.md$", "/secret/"]\n'
+        'disableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n',
+        "config.toml": 'baseURL = "https://x.example/"\nignoreFiles = ["\\\\.skip\\\\.md$", "/secret/"]\n'
+        'disableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n',
+        "layouts/_default/single.html": "{{ .Content }}",
+        "layouts/_default/list.html": "{{ .Content }}",
+        "content/about.md": page("about", "date: 2020-01-01"),
+        "content/posts/a.md": page("a", "date: 2020-01-01", "{{< comment >}}marksecretx{{< /comment >}}"),
+        "layouts/shortcodes/comment.html": "{{ $inner := .Inner }}",
+        "content/posts/nodate.md": page("nodate"),
+        "content/posts/draft.md": page("draft", "draft: true"),
+        "content/posts/draftcase.md": page("draftcase", "Draft: true"),
+        "content/posts/draftyes.md": page("draftyes", "draft: yes"),
+        "content/posts/draftno.md": page("draftno", "draft: false"),
+        "content/posts/future.md": page("future", "date: 2999-01-01"),
+        "content/posts/futurecase.md": page("futurecase", "Date: 2999-01-01"),
+        "content/posts/publishdate.md": page("publishdate", "date: 2020-01-01\npublishDate: 2999-01-01"),
+        "content/posts/publishlower.md": page("publishlower", "date: 2020-01-01\npublishdate: 2999-01-01"),
+        "content/posts/pubdate.md": page("pubdate", "pubdate: 2999-01-01"),
+        "content/posts/published.md": page("published", "published: 2999-01-01"),
+        "content/posts/published2.md": page("publishedpast", "published: 2020-01-01"),
+        "content/posts/publishpast.md": page("publishpast", "date: 2999-01-01\npublishDate: 2020-01-01"),
+        "content/posts/expired.md": page("expired", "expiryDate: 2020-01-01"),
+        "content/posts/unpublish.md": page("unpublish", "unpublishdate: 2020-01-01"),
+        "content/posts/expires.md": page("expires", "expirydate: 2999-01-01"),
+        "content/posts/render.md": page("render", "_build: {render: never}"),
+        "content/posts/unlisted.md": page("unlisted", "_build: {list: never}"),
+        "content/posts/robots.md": page("robots", "robotsNoIndex: true"),
+        "content/posts/skipped.skip.md": page("skipped"),
+        "content/posts/secret/x.md": page("ignored"),
+        "content/posts/toml.md": "+++\ntitle = 'T'\ndraft = true\n+++\nmarktomlx\n",
+        "content/posts/json.md": '{"title": "T", "draft": true}\nmarkjsonx\n',
+        "content/posts/bundle/index.md": page("bundle", "date: 2020-01-01"),
+        "content/posts/bundle/part.md": page("part", "date: 2020-01-01"),
+        "content/headless/index.md": page("headless", "headless: true"),
+        "content/inner/_index.md": "---\ntitle: T\ncascade: {draft: true}\n---\n",
+        "content/inner/cascaded.md": page("cascaded"),
+        "content/inner/deep/cascaded.md": page("cascadeddeep"),
+        "content/posts/_underscore.md": page("underscore", "date: 2020-01-01"),
+        "content/posts/_drafts/x.md": page("folder", "date: 2020-01-01"),
+        "archetypes/default.md": page("archetype"),
+    },
+    frozenset(
+        [
+            "about",
+            "a",
+            "nodate",
+            "draftno",
+            "publishpast",
+            "publishedpast",
+            "expires",
+            "unlisted",
+            "robots",
+            "bundle",
+            "underscore",
+            "folder",
+        ]
+    ),
+    frozenset({"unlisted"}),
+)
+
+JEKYLL = GeneratorSite(
+    "Jekyll",
+    {
+        "_config.yml": (
+            "title: T\nexclude: [hidden.md, 'internal/', '*.skip.md']\ninclude: [_pages]\n"
+            "collections: {recipes: {output: true}, team: {output: false}}\n"
+        ),
+        "index.md": page("index"),
+        "about.md": page("about"),
+        "hidden.md": page("hidden"),
+        "x.skip.md": page("skip"),
+        "internal/a.md": page("internal"),
+        "docs/a.md": page("docs"),
+        "docs/_a.md": page("docsunderscore"),
+        "docs/_x/a.md": page("docsfolder"),
+        "docs/no.md": page("unpublished", "published: false"),
+        "_pages/a.md": page("included"),
+        "_posts/2020-01-01-a.md": page("a", "", "{% comment %}marksecretx{% endcomment %}"),
+        "_posts/2020-01-02-off.md": page("off", "published: false"),
+        "_posts/2020-01-02-no.md": page("no", "published: no"),
+        "_posts/2020-01-02-yes.md": page("yes", "published: true"),
+        "_posts/2020-01-02-zdated.md": page("dated", "date: 2020-02-01 10:00"),
+        "_posts/2020-01-03-later.md": page("later", "date: 2999-01-01"),
+        "_posts/2999-01-01-future.md": page("future"),
+        "_posts/2999-01-02-past.md": page("past", "date: 2020-01-01"),
+        "_posts/sub/2020-01-04-b.md": page("b"),
+        "_posts/_drafts/2020-01-05-c.md": page("draftinside"),
+        "_posts/nodate.md": page("nodate"),
+        "_drafts/d.md": page("draft"),
+        "_drafts/2020-01-06-e.md": page("datedraft"),
+        "news/_posts/2020-01-07-f.md": page("f"),
+        "news/_drafts/g.md": page("newsdraft"),
+        "_recipes/a.md": page("recipe"),
+        "_recipes/_b.md": page("recipeunderscore"),
+        "_recipes/_drafts/c.md": page("recipedraft"),
+        "_recipes/later.md": page("recipelater", "date: 2999-01-01"),
+        "_recipes/no.md": page("recipeno", "published: false"),
+        "_team/a.md": page("team"),
+        "_layouts/default.html": "{{ content }}",
+        "_includes/a.md": page("include"),
+        "vendor/bundle/a.md": page("vendor"),
+        "node_modules/x/a.md": page("module"),
+        ".hidden/a.md": page("dot"),
+    },
+    frozenset(["index", "about", "docs", "included", "a", "yes", "dated", "past", "b", "f", "recipe"]),
+    data=frozenset({"team"}),
+)
+
+HEXO = GeneratorSite(
+    "Hexo",
+    {
+        "_config.yml": "title: T\nurl: https://x.example\nsource_dir: source\nfuture: false\nskip_render: [raw.md]\n"
+        "theme: t\npermalink: :title/\n",
+        "package.json": '{"name": "site", "hexo": {"version": "8.0.0"}, "dependencies": {"hexo": "*", '
+        '"hexo-renderer-marked": "*", "hexo-renderer-ejs": "*"}}',
+        "themes/t/layout/post.ejs": "<%- page.content %>",
+        "themes/t/layout/page.ejs": "<%- page.content %>",
+        "scaffolds/post.md": page("scaffold"),
+        "source/_posts/a.md": page("a", "date: 2020-01-01", "{# marksecretx #}"),
+        "source/_posts/sub/b.md": page("b", "date: 2020-01-01"),
+        "source/_posts/off.md": page("off", "date: 2020-01-01\npublished: false"),
+        "source/_posts/future.md": page("future", "date: 2999-01-01"),
+        "source/_posts/_c.md": page("underscore", "date: 2020-01-01"),
+        "source/_posts/_x/c.md": page("underscorefolder", "date: 2020-01-01"),
+        "source/_drafts/d.md": page("draft", "date: 2020-01-01"),
+        "source/about/index.md": page("about", "date: 2020-01-01"),
+        "source/about/_e.md": page("aboutunderscore", "date: 2020-01-01"),
+        "source/_data/e.md": page("data"),
+        "source/_private/f.md": page("private"),
+        "README.md": page("readme"),
+    },
+    frozenset(["a", "b", "about"]),
+)
+
+ELEVENTY = GeneratorSite(
+    "Eleventy",
+    {
+        ".eleventy.js": "module.exports = (c) => ({ dir: { input: 'src' } });\n",
+        ".eleventyignore": "src/ignored\nsrc/single.md\n",
+        "src/index.md": page("index"),
+        "src/a.md": page("a", "", "{% comment %}marksecretx{% endcomment %}"),
+        "src/off.md": page("off", "permalink: false"),
+        "src/at.md": page("at", "permalink: /elsewhere/"),
+        "src/future.md": page("future", "date: 2999-01-01"),
+        "src/posts/b.md": page("b"),
+        "src/ignored/c.md": page("ignored"),
+        "src/single.md": page("single"),
+        "src/_includes/d.md": page("include"),
+        "src/_data/e.json": "{}",
+        "src/quiet/quiet.json": '{"permalink": false}',
+        "src/quiet/f.md": page("quiet"),
+        "src/quiet/deep/g.md": page("quietdeep"),
+        "src/one.md": page("one"),
+        "src/one.11tydata.json": '{"permalink": false}',
+        "node_modules/x/a.md": page("module"),
+        "README.md": page("readme"),
+    },
+    frozenset(["index", "a", "at", "future", "b"]),
+)
+
+MKDOCS = GeneratorSite(
+    "MkDocs",
+    {
+        "mkdocs.yml": (
+            "site_name: T\ndocs_dir: pages\nexclude_docs: |\n  internal/\n  *.tmp.md\n  # a comment\n  /top.md\n"
+            "draft_docs: |\n  wip/\n  _unpublished.md\n"
+        ),
+        "pages/index.md": page("index"),
+        "pages/guide/a.md": page("a"),
+        "pages/guide/internal/b.md": page("internal"),
+        "pages/internal/b.md": page("internaltop"),
+        "pages/x.tmp.md": page("tmp"),
+        "pages/top.md": page("top"),
+        "pages/guide/top.md": page("guidetop"),
+        "pages/wip/c.md": page("wip"),
+        "pages/_unpublished.md": page("unpublished"),
+        "pages/templates/d.md": page("templates"),
+        "pages/_under.md": page("underscore"),
+        "README.md": page("readme"),
+    },
+    frozenset(["index", "a", "guidetop", "underscore"]),
+)
+
+PELICAN = GeneratorSite(
+    "Pelican",
+    {
+        "pelicanconf.py": (
+            "PATH = 'content'\nSITEURL = ''\nTIMEZONE = 'UTC'\nDEFAULT_LANG = 'en'\nWITH_FUTURE_DATES = False\n"
+            "ARTICLE_EXCLUDES = ['quiet']\nFEED_ALL_ATOM = None\nCATEGORY_FEED_ATOM = None\n"
+        ),
+        "content/a.md": page("a", "date: 2020-01-01"),
+        "content/news/b.md": page("b", "date: 2020-01-01\nstatus: published"),
+        "content/news/draft.md": page("draft", "date: 2020-01-01\nstatus: draft"),
+        "content/news/hidden.md": page("hidden", "date: 2020-01-01\nstatus: hidden"),
+        "content/news/skip.md": page("skip", "date: 2020-01-01\nStatus: skip"),
+        "content/news/future.md": page("future", "date: 2999-01-01"),
+        "content/news/bare.md": "Title: T\nDate: 2020-01-01\nStatus: draft\n\nmarkbarex\n",
+        "content/quiet/c.md": page("quiet", "date: 2020-01-01"),
+        "content/pages/d.md": page("page"),
+        "content/pages/e.md": page("pagedraft", "status: draft"),
+    },
+    frozenset(["a", "b", "page", "hidden"]),
+    frozenset({"hidden"}),
+)
+
+VITEPRESS = GeneratorSite(
+    "VitePress",
+    {
+        "docs/.vitepress/config.mjs": "export default { title: 'T', srcExclude: ['**/internal/**'] }\n",
+        "docs/index.md": page("index"),
+        "docs/guide/a.md": page("a"),
+        "docs/guide/internal/b.md": page("internal"),
+        "docs/future.md": page("future", "date: 2999-01-01"),
+        "docs/README.md": page("readme"),
+        "other/c.md": page("outside"),
+        "README.md": page("top"),
+    },
+    frozenset(["index", "a", "future", "readme"]),
+)
+
+ZOLA = GeneratorSite(
+    "Zola",
+    {
+        "config.toml": "base_url = 'https://x.example'\n[markdown]\nhighlight_code = true\n",
+        "content/_index.md": "+++\n+++\nmarksectionx\n",
+        "content/a.md": "+++\ndate = 2020-01-01\n+++\nmarkax\n",
+        "content/bundle/index.md": "+++\ndate = 2020-01-01\n+++\nmarkbundlex\n",
+        "content/blog/_index.md": "+++\n+++\nmarkblogx\n",
+        "content/blog/b.md": "+++\ndate = 2020-01-01\n+++\nmarkbx\n",
+        "content/blog/future.md": "+++\ndate = 2999-01-01\n+++\nmarkfuturex\n",
+        "content/blog/draft.md": "+++\ndraft = true\n+++\nmarkdraftx\n",
+        "content/blog/unrendered.md": "+++\nrender = false\n+++\nmarkunrenderedx\n",
+    },
+    frozenset(["a", "bundle", "b", "future"]),
+)
+
+DOCUSAURUS = GeneratorSite(
+    "Docusaurus",
+    {
+        "docusaurus.config.js": "module.exports = {title: 'T', url: 'https://x.example', baseUrl: '/'};\n",
+        "docs/a.md": page("a", "", "{/* marksecretx */}"),
+        "docs/deep/b.mdx": page("b"),
+        "docs/draft.md": page("draft", "draft: true"),
+        "docs/unlisted.md": page("unlisted", "unlisted: true"),
+        "docs/_part.md": page("part"),
+        "docs/_parts/c.md": page("parts"),
+        "docs/x.test.md": page("test"),
+        "blog/2020-01-01-d.md": page("d"),
+        "blog/_e.md": page("blogpart"),
+        "src/pages/f.md": page("f"),
+        "src/pages/_g.md": page("pagepart"),
+        "README.md": page("readme"),
+    },
+    frozenset(["a", "b", "unlisted", "d", "f"]),
+    frozenset({"unlisted"}),
+)
+
+NUXT = GeneratorSite(
+    "Nuxt Content",
+    {
+        "nuxt.config.ts": "export default defineNuxtConfig({ modules: ['@nuxt/content'] })\n",
+        "content/index.md": page("index"),
+        "content/blog/a.md": page("a"),
+        "content/blog/b.draft.md": page("draft"),
+        "content/blog/_c.md": page("partial"),
+        "content/blog/-d.md": page("ignored"),
+        "content/_parts/e.md": page("partials"),
+        "README.md": page("readme"),
+    },
+    frozenset(["index", "a"]),
+)
+
+ASTRO = GeneratorSite(
+    "Astro",
+    {
+        "astro.config.mjs": "export default {}\n",
+        "src/content/blog/a.md": page("a"),
+        "src/content/blog/draft.md": page("draft", "draft: true"),
+        "src/content/blog/_b.md": page("underscore"),
+        "src/content/blog/_x/c.md": page("underscorefolder"),
+        "README.md": page("readme"),
+    },
+    frozenset(["a"]),
+)
+
+OBSIDIAN = GeneratorSite(
+    "Obsidian",
+    {
+        ".obsidian/app.json": "{}",
+        ".obsidian/templates.json": '{"folder": "Forms"}',
+        "notes/a.md": page("a", "", "b %%marksecretx%%\n\n%%\nmarksecretx\n\nmarksecretx\n%%\n"),
+        "notes/yes.md": page("yes", "publish: true"),
+        "notes/no.md": page("no", "publish: false"),
+        "it/b.md": page("b"),
+        "de/b.md": page("bother"),
+        "Forms/c.md": page("form"),
+    },
+    frozenset(["a", "yes", "b", "bother"]),
+)
+
+GATSBY = GeneratorSite(
+    "Gatsby",
+    {
+        "gatsby-config.js": (
+            "module.exports = { plugins: [{ resolve: `gatsby-source-filesystem`, "
+            "options: { path: `${__dirname}/content/blog`, name: `blog` } }] }\n"
+        ),
+        "content/blog/a/index.md": page("a"),
+        "content/blog/b/index.md": page("b", "draft: true"),
+        "content/other/c.md": page("other"),
+        "README.md": page("readme"),
+    },
+    frozenset(["a"]),
+)
+
+GENERATOR_SITES = (
+    *(HUGO, JEKYLL, HEXO, ELEVENTY, MKDOCS, PELICAN, VITEPRESS, ZOLA, DOCUSAURUS, NUXT, ASTRO, OBSIDIAN, GATSBY),
+)
