@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from snapshots.adoption.generator import Generator
 from snapshots.adoption.generators.astro import ASTRO
 from snapshots.adoption.generators.decap import DECAP
 from snapshots.adoption.generators.docusaurus import DOCUSAURUS
