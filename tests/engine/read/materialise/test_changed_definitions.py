@@ -219,6 +219,7 @@ def test_nothing_of_a_field_is_left_out_of_what_is_named_by_it_but_names_and_wha
         "targets": (ReferenceTarget("people", "api_1"),),
         "fields": (inner,),
         "groups": (Group("g", "G", (inner,)),),
+        "renamed_from": "w",
         "description": "Says what X is.",
     }
     assert tuple(whole) == Field.__struct_fields__
@@ -232,8 +233,9 @@ def test_nothing_of_a_field_is_left_out_of_what_is_named_by_it_but_names_and_wha
         "targets": (ReferenceTarget("people", "api_2"),),
         "fields": (Field("b", "B", FieldType.TEXT),),
         "groups": (Group("g", "G", (Field("b", "B", FieldType.JSON),)),),
+        "renamed_from": "v",
         "description": "Says what Y is.",
     }
     form = stored_form([Field(**whole)])  # type: ignore[arg-type]
     ignored = {name for name, value in others.items() if stored_form([Field(**whole | {name: value})]) == form}
-    assert ignored == {"name", "required", "options", "description"}
+    assert ignored == {"name", "required", "options", "renamed_from", "description"}
