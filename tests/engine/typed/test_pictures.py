@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from PIL import Image
 
 from engine.typed.clients import python_client, typescript_client
 from snapshots.model import Api, ApiKind, Field, FieldType, Group, ReferenceTarget, Workspace
@@ -20,6 +23,8 @@ from tests.engine.typed import clients
 from tests.engine.typed.scripted_server import Scripted, page, scripted
 from tests.engine.typed.test_typescript_client import TSC
 from tests.programs import node_packages
+from tests.server.pictures.picture_site import drawn, encoded, turned_exif
+from tests.sites.example_server import EXAMPLE, ExampleServer, example_server
 
 BODY = Field("body", "Body", FieldType.RICHTEXT)
 COVER = Field("cover", "Cover", FieldType.IMAGE)
@@ -166,6 +171,57 @@ def test_pictures_in_other_sizes(run: Run) -> None:
         assert copied == [picture["url"], ""]
     steps = [(128, 128), (640, 640), (750, 750), (3840, 1100)]
     assert found[-1][1] == ", ".join(f"{OWN}?w={asked}&q=50 {real}w" for asked, real in steps)
+
+
+SHOWN = {"wide": 2500, "middle": 1000, "step": 828, "small": 300, "tiny": 9, "turned": 700}
+"""How wide the pictures are that a server shows."""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    """A server whose entries have pictures of all widths, as fields and in texts."""
+    place = tmp_path_factory.mktemp("shown")
+    source = shutil.copytree(EXAMPLE, place / "source")
+    with (source / "workspace.yaml").open("a") as settings:
+        settings.write("\nimages: {widths: [16, 384, 1280, 3840]}\n")
+    (source / "apis/shown.yaml").write_text(
+        "uid: api_Shown0000001\nendpoint: shown\nkind: list\n"
+        "fields: [{id: cover, type: image}, {id: body, type: richtext}]\n"
+    )
+    (source / "content/shown").mkdir()
+    for name, width in SHOWN.items():
+        upright = encoded(drawn(width, 40), "JPEG")
+        # Its width is its height, as cameras that are held upright write it.
+        data = encoded(drawn(40, width), "JPEG", exif=turned_exif(6)) if name == "turned" else upright
+        (source / f"content/shown/{name}.jpg").write_bytes(data)
+        (source / f"content/shown/{name}.md").write_text(f"---\ncover: {name}.jpg\n---\n![x]({name}.jpg)\n")
+    with example_server(place, source) as server:
+        yield server
+
+
+def test_pictures_are_as_wide_as_their_srcset_says(run: Run, shown: ExampleServer) -> None:
+    """What browsers choose by is what the server sends, for clients and in rich texts."""
+    entries = {entry["id"]: entry for entry in shown.get("shown?limit=100")["contents"]}
+    assert {name: entry["cover"]["width"] for name, entry in entries.items()} == SHOWN
+    covers = [{**entry["cover"], "url": shown.url + entry["cover"]["url"]} for entry in entries.values()]
+    every = [16, 100, 384, 500, 1100, 2000, 9000]
+    made = run("pictures", json.dumps([(cover, {}, widths) for cover in covers for widths in (None, every)]))
+    offers = [choices for _, choices, *_ in made]
+    assert "" not in offers
+    offers += re.findall(r' srcset="([^"]*)"', " ".join(entry["body"] for entry in entries.values()))
+    # All but the smallest picture, which is one choice alone.
+    assert len(offers) == 3 * len(SHOWN) - 1
+    for choices in offers:
+        told = dict(choice.rsplit(" ", 1) for choice in choices.split(", "))
+        sent = {address: f"{width_of(shown, address)}w" for address in told}
+        assert sent == told
+        assert len(set(told.values())) == len(told)
+
+
+def width_of(server: ExampleServer, address: str) -> int:
+    answer = server.running.get(address.removeprefix(server.url))
+    assert answer.status == 200
+    return Image.open(io.BytesIO(answer.body)).width
 
 
 def test_words(run: Run) -> None:
