@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import threading
@@ -148,6 +149,7 @@ def _derived_key(example: Example, workspace_store: WorkspaceStore, version: str
 
 def _serve(example: Example, directory: Path, port: int, *, json: bool) -> None:
     """Serve until a signal ends the server; print the commands to try as soon as requests are answered."""
+    from engine.webhooks.addresses import ALLOW_LOOPBACK
     from server.run import address_of, listening, run_server
     from server.settings import read_settings
 
@@ -156,7 +158,9 @@ def _serve(example: Example, directory: Path, port: int, *, json: bool) -> None:
 
     with listening(HOST, port) as listener:
         shown = _prepare(example, directory, address_of(listener, HOST))
-        settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, {})
+        # Of the environment's settings only this one, so that trying things out sends no mail.
+        environment = {ALLOW_LOOPBACK: os.environ.get(ALLOW_LOOPBACK, "")}
+        settings = read_settings({"store": str(shown.store), "host": HOST, "port": port}, environment)
         run_server(settings, on_listening=report_when_ready, log_start=False, listening_at=listener)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.programs.command_line import Cms, in_process, process
 from tests.programs.demo import running_demo
+from tests.servers.webhook_receiver import receiver
 from tests.sites.served_site import eventually
 
 SHOWN: dict[str, Callable[[Any], bool]] = {
@@ -89,6 +90,22 @@ def test_every_printed_command_works_until_the_demo_ends(demo: tuple[subprocess.
     assert not directory.exists()
     assert command.stdout is not None
     assert command.stdout.read() == ""
+
+
+@pytest.mark.slow
+def test_a_demo_calls_webhooks_on_this_machine_where_the_environment_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CMS_WEBHOOK_ALLOW_LOOPBACK", "1")
+    with receiver(tmp_path, tls=False) as heard, running_demo(tmp_path) as demo:
+        url = f"http://127.0.0.1:{heard.port}/"
+        assert process("webhook", "add", url, "--store", demo.printed["store"]).status == 0
+        directory = Path(demo.printed["directory"])
+        file = directory / "content/breads/melon-bread.md"
+        file.write_text(file.read_text(encoding="utf-8").replace("name: Melon bread", "name: Melonpan"))
+        assert process("snapshot", "build", directory).status == 0
+        eventually(lambda: heard.received)
+        assert heard.received[0].json["type"] == "content.changed"
 
 
 def test_without_serving_the_demo_stays(cms: Cms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
