@@ -406,7 +406,7 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == ImageDoubt.POSITION:
         return (
             f"{what} says where it was taken, and is published with that{times}: save it without, or write "
-            "'assets: {strip: true}' in workspace.yaml, which leaves this off (JPEG, PNG and WebP)"
+            "'assets: {strip: true}' in workspace.yaml, which leaves this off JPEG, PNG and WebP files, and no others"
         )
     if kind == ImageDoubt.NO_SIZE:
         return (

@@ -526,7 +526,7 @@ def test_images_that_are_large_or_say_where_they_were_taken_are_told_of(site: Si
         f"content/pages/a.md:4: warning: content/pages/heavy.jpg {large}",
         "content/pages/a.md:4: warning: content/pages/here.jpg says where it was taken, and is published with that (2 "
         "times, first here): save it without, or write 'assets: {strip: true}' in workspace.yaml, which leaves this "
-        "off (JPEG, PNG and WebP)",
+        "off JPEG, PNG and WebP files, and no others",
         f"content/pages/a.md:4: warning: content/pages/huge.png {large}",
     ]
 
@@ -549,6 +549,24 @@ def test_metadata_is_left_off_where_the_workspace_says_so(site: Site) -> None:
         if not name.endswith(".pdf"):
             assert dict(Image.open(io.BytesIO(data)).getexif()) == {}
             assert 'width="30" height="20"' in body
+
+
+def test_what_keeps_its_metadata_is_warned_of_though_the_workspace_leaves_it_off(site: Site) -> None:
+    site.write("workspace.yaml", HEAD + "assets: {strip: true}\n")
+    kept = {"a.avif": picture(30, 20, "AVIF", exif=positioned()), "b.gif": located_gif()}
+    for name, data in kept.items():
+        site.write(f"content/pages/{name}", data)
+    site.page("a", "![a](a.avif) ![b](b.gif)")
+    for name, problem in zip(kept, site.problems(), strict=True):
+        assert f"warning: content/pages/{name} says where it was taken, and is published with that" in problem
+    site.bodies()
+    assert sorted(assets(site).values()) == sorted(kept.values())
+
+
+def located_gif() -> bytes:
+    """A picture with a position in XMP, the only place that a GIF has for one."""
+    xmp = b'<x:xmpmeta><rdf:Description exif:GPSLatitude="35,40N"/></x:xmpmeta>'
+    return picture(30, 20, "GIF", comment=xmp)
 
 
 def test_browsers_can_choose_among_the_widths_that_the_workspace_names(site: Site) -> None:
