@@ -120,8 +120,12 @@ def _without_colon(line: str) -> str:
 def _bad_beginning(error: _Error) -> Fault:
     stopped = error.here[error.column : error.column + 1]
     if stopped == "\t" or not error.here[: error.column + 1].strip():
-        return error.at, "a tab stands where this line begins, and YAML takes spaces only: indent it with spaces"
+        return _tab(error)
     return error.at, _must_quote(error.here, error.column)
+
+
+def _tab(error: _Error) -> Fault:
+    return error.at, "a tab stands where this line begins, and YAML takes spaces only: indent it with spaces"
 
 
 def _star(error: _Error) -> Fault:
@@ -189,6 +193,7 @@ _EXPLAINED: Final[dict[str, Callable[[_Error], Fault]]] = {
     _SECOND_COLON: _colon,
     _NO_COLON: _missing_colon,
     "found character that cannot start any token": _bad_beginning,
+    "found a tab character that violates indentation": _tab,
     "did not find expected alphabetic or numeric character": _star,
     "did not find expected comment or line break": _block,
     "mapping keys are not allowed in this context": _list_or_key,

@@ -30,6 +30,8 @@ FAULTS = [
     ("title: T\nseo:\n\ttitle: x", 4, TAB),
     ("\ttitle: T", 2, TAB),
     ("tags:\n\t- a\n\t- b", 3, TAB),
+    ("title: T\n\tcategory: news", 3, TAB),
+    ("tags:\n  - a\n\t- b", 4, TAB),
     (
         "date: 2026-01-01\ntitle: Part 2: The crumb",
         3,

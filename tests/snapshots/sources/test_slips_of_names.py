@@ -206,9 +206,10 @@ def test_a_reference_in_another_case_is_told_what_was_meant(tmp_path: Path) -> N
         ("tags: [a, b]", None),
         ("tags: rock-n-roll", None),
         ("tags:", None),
+        ("status: Published", None),
         (
-            "status: Published",
-            "error: status is 'Published'; it must be published, scheduled or draft; did you mean 'published'?",
+            "status: Publish",
+            "error: status is 'Publish'; it must be published, scheduled or draft; did you mean 'published'?",
         ),
         ("status: WIP", "error: status is 'WIP'; it must be published, scheduled or draft; did you mean 'draft'?"),
         ("status: xyz", "error: status is 'xyz'; it must be published, scheduled or draft"),
