@@ -191,7 +191,9 @@ def _unknown(asked: AskedEntry, stored: Stored | None, written: Written | None) 
     if asked.entry is None:
         return f"{asked.name} has no item {where} {store}."
     known = [one for one in (stored, written) if one is not None]
-    near = _near(asked.entry, {entry for one in known for entry in one.ids})
+    renamed = () if written is None else written.renamed
+    near = "".join(f' It is an old ID of "{one}": requests need the present one.' for one in renamed)
+    near = near or _near(asked.entry, {entry for one in known for entry in one.ids})
     others = sorted({endpoint for one in known for endpoint in one.elsewhere})
     also = f" There is {' and '.join(f'{one}/{asked.entry}' for one in others)}." if others else ""
     gone = "" if written is None else "".join(_gone(asked, *one) for one in written.deleted)

@@ -75,3 +75,5 @@ class Written(msgspec.Struct, frozen=True):
     they hold out."""
     unread: tuple[str, ...] = ()
     """The files of this name in the folders of content that the API does not read."""
+    renamed: tuple[str, ...] = ()
+    """The ID of the entry that names this one among its ``aliases``, where there is no entry of this ID."""

@@ -11,6 +11,7 @@ from engine.timeline.states import State, state_at
 from engine.why.facts import Known, Written
 from snapshots.build.build import Surveyed
 from snapshots.build.checks import CheckedApi
+from snapshots.build.old_ids.gathering import Claim, claims
 from snapshots.compile.rows import LEFT_OUT, LIVE, row_digest
 from snapshots.definitions.files import API_FOLDER, WORKSPACE_FILE
 from snapshots.definitions.model import Definitions
@@ -63,7 +64,12 @@ def written_entry(root: Path, surveyed: Surveyed, endpoint: str, entry: str | No
         () if is_there else tuple(one for api in of_endpoint for one in _deleted(root, surveyed, api.api, entry)),
         () if is_there else tuple(sorted(named)),
         () if is_there or entry is None else tuple(_unread(root, surveyed, entry, named)),
+        () if is_there else tuple(one.entry_id for api in of_endpoint for one in _claims(api, entry))[:1],
     )
+
+
+def _claims(api: CheckedApi, entry: str | None) -> list[Claim]:
+    return [one for one in claims(api.references) if one.name == entry]
 
 
 def _known(definitions: Definitions, api: CheckedApi, entry: str | None, now: int) -> list[Known]:

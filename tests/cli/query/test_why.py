@@ -332,6 +332,19 @@ def test_where_nothing_is_published_the_files_say_it(changed: Cms, tmp_path: Pat
     assert changed("why", "posts/hello", "--key", "web").status == 1
 
 
+def test_an_old_id_leads_to_the_present_one_but_not_with_a_key(changed: Cms, tmp_path: Path) -> None:
+    write(tmp_path / "acme", {"content/posts/hello.md": "aliases: [before, /old]\n", "content/posts/idea.md": ""})
+    nowhere = "of posts in the files or in the current snapshot version."
+    said = changed("why", "posts/before")
+    assert (said.status, said.out) == (
+        1,
+        f'There is no entry "before" {nowhere} It is an old ID of "hello": requests need the present one.\n',
+    )
+    with_key = {one: changed("why", f"posts/{one}", "--key", "web") for one in ("before", "nobody")}
+    assert with_key["before"].status == with_key["nobody"].status == 1
+    assert with_key["before"].out == with_key["nobody"].out.replace("nobody", "before")
+
+
 def test_another_instant(cms: Cms) -> None:
     assert cms("why", "posts/launch", "--at", "2099-01-10T09:00").status == 0
     before = cms("why", "posts/launch", "--at", "2099-01-10T08:59:59.999")
