@@ -22,6 +22,7 @@ from snapshots.store.document import Document, JsonCodec
 from snapshots.store.objects import Objects
 
 HELD: Final = "held.json"
+FORMAT: Final = 1
 MOST: Final = 1000
 """The holds that are kept: each is ended by making its content current, so that only going back a thousand times for
 good loses the oldest."""
@@ -49,6 +50,7 @@ class Hold(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     held: tuple[Hold, ...] = ()
     writes: tuple[str, ...] = ()
+    format: int = 0
 
 
 _CODEC: Final = JsonCodec(
@@ -56,6 +58,7 @@ _CODEC: Final = JsonCodec(
     lambda stored: stored.held,
     _Stored,
     repair="Until it is repaired, no build makes anything current; without the file, nothing is held.",
+    newest=FORMAT,
     for_people=True,
 )
 

@@ -173,6 +173,18 @@ def test_a_damaged_document_stops_builds_and_not_who_goes_back(root: Path, store
     assert not published(root, store, "Bad").activated
 
 
+def test_holds_of_a_program_to_come_stop_builds(root: Path, store: Store) -> None:
+    published(root, store, "Good")
+    published(root, store, "Bad")
+    back(store)
+    document = target(store).directory / "held.json"
+    written = document.read_text()
+    assert '"format": 1' in written
+    document.write_text(written.replace('"format": 1', '"format": 2'))
+    with pytest.raises(StoreError, match=r"held\.json: format 2 is newer than this program reads"):
+        published(root, store, "Bad")
+
+
 def test_a_hold_on_what_was_never_left_holds_nothing_back(root: Path, store: Store) -> None:
     """As a process leaves it that was killed between holding and going back."""
     published(root, store, "a")
