@@ -13,6 +13,7 @@ import pytest
 
 from engine.typed.clients import typescript_client
 from tests.engine.typed import clients
+from tests.project.examples.browsing import open_patiently
 from tests.project.examples.projects import EXAMPLES
 from tests.project.test_docs import blocks, check_links
 from tests.server.reference.test_browser import CHROMIUM, FLAGS
@@ -91,12 +92,14 @@ def test_a_page_without_a_build(server: ExampleServer, tmp_path: Path) -> None:
         page = browser.new_page()
         told: list[str] = []
         page.on("request", lambda request: told.append(f"{request.method} {request.url} {request.post_data}"))
+        is_there = page.get_by_text("5 found").wait_for
         page.goto(f"{site}/index.html")
-        page.get_by_text("5 found").wait_for()
+        is_there()
         assert page.locator("#breads li").all_inner_texts()[:2] == ["Country rye\n\n¥1,450", "Melon bread\n\n¥240"]
         painted = "[...document.images].filter((one) => one.complete && one.naturalWidth > 0).length === 6"
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 844})
+            open_patiently(page, f"{site}/index.html", is_there)
             page.wait_for_function(painted)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         read = "async ([url, key]) => [...(await fetch(url, { headers: { 'X-API-KEY': key } })).headers.keys()]"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin
@@ -62,11 +63,36 @@ def window(browser: Any, **settings: Any) -> Iterator[tuple[Any, list[str]]]:
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: told.type in ("error", "warning") and complaints.append(told.text))
+    page.on("console", lambda told: is_complaint(told) and complaints.append(told.text))
     try:
         yield page, complaints
     finally:
         context.close()
+
+
+def is_complaint(told: Any) -> bool:
+    """Whether a message in the console is one of a mistake: that a busy server asks to come again is none."""
+    return told.type in ("error", "warning") and "status of 503" not in told.text
+
+
+def open_patiently(page: Any, address: str, prepare: Callable[[], object]) -> list[dict[str, Any]]:
+    """Open a page, call ``prepare``, and return its pictures. Where the server makes too many pictures at once and asks
+    to come again (503), this opens the page again."""
+    busy: list[str] = []
+
+    def look(response: Any) -> None:
+        if response.status == 503:
+            busy.append(response.url)
+
+    page.on("response", look)
+    while True:
+        busy.clear()
+        page.goto(address)
+        prepare()
+        pictures: list[dict[str, Any]] = page.evaluate(_PICTURES)
+        if not busy:
+            page.remove_listener("response", look)
+            return pictures
 
 
 def a_preview_is_in_its_language(browser: Any, address: str, key: str) -> None:
@@ -101,11 +127,9 @@ def check_every_page(browser: Any, address: str, *, least: int) -> None:
         settings = {"viewport": {"width": width, "height": 844}, "device_scale_factor": 2, "color_scheme": scheme}
         with window(browser, **settings) as (page, complaints):
             for one in pages:
-                page.goto(one)
+                breads = partial(page.wait_for_function, _IN_SIZES) if one == address else page.title
+                pictures = open_patiently(page, one, breads)
                 assert page.title(), one
-                if one == address:
-                    page.wait_for_function(_IN_SIZES)
-                pictures = page.evaluate(_PICTURES)
                 assert [picture for picture in pictures if not (picture["painted"] and picture["alt"])] == [], one
                 assert [picture for picture in pictures if not is_sharp(picture)] == [], one
                 assert page.evaluate(_TOO_WIDE) <= 0, one
