@@ -20,8 +20,11 @@ from tests.sites.example_server import EXAMPLE
 WIDTHS = (390, 1280)
 JAPANESE_DRAFT = "夜の窯、ふたたび"
 _PICTURES = """async () => {
-    for (const one of document.images) one.loading = "eager";  // what is further down, too
-    await Promise.all([...document.images].map((one) => one.decode().catch(() => {})));
+    do {  // a page may bring more pictures, or others in their places, while these are awaited
+        for (const one of document.images) one.loading = "eager";  // what is further down, too
+        await Promise.all([...document.images].map((one) => one.decode().catch(() => {})));
+        await new Promise((soon) => setTimeout(soon, 20));
+    } while (![...document.images].every((one) => one.complete));
     return [...document.images].map((one) => ({
         address: one.currentSrc || one.src, alt: one.hasAttribute("alt"), painted: one.complete && one.naturalWidth > 0,
         shown: one.clientWidth, own: Number(one.getAttribute("width") ?? 0),
