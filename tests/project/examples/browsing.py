@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +19,8 @@ from tests.server.reference.test_browser import CHROMIUM, FLAGS
 from tests.sites.example_server import EXAMPLE
 
 WIDTHS = (390, 1280)
+PATIENCE = 120.0
+"""Seconds in which a busy server is asked again."""
 JAPANESE_DRAFT = "夜の窯、ふたたび"
 _PICTURES = """async () => {
     do {  // a page may bring more pictures, or others in their places, while these are awaited
@@ -75,26 +78,30 @@ def window(browser: Any, **settings: Any) -> Iterator[tuple[Any, list[str]]]:
 
 def is_complaint(told: Any) -> bool:
     """Whether a message in the console is one of a mistake: that a busy server asks to come again is none."""
-    return told.type in ("error", "warning") and "status of 503" not in told.text
+    return told.type in ("error", "warning") and not any(
+        one in told.text for one in ("status of 503", "BLOCKED_BY_ORB")
+    )
 
 
 def open_patiently(page: Any, address: str, prepare: Callable[[], object]) -> list[dict[str, Any]]:
     """Open a page, call ``prepare``, and return its pictures. Where the server makes too many pictures at once and asks
-    to come again (503), this opens the page again."""
+    to come again (503), of which a browser shows another site's page nothing, this opens the page again."""
     busy: list[str] = []
 
-    def look(response: Any) -> None:
-        if response.status == 503:
-            busy.append(response.url)
+    def look(request: Any) -> None:
+        if "/assets/" in request.url and "BLOCKED_BY_ORB" in (request.failure or ""):
+            busy.append(request.url)
 
-    page.on("response", look)
+    page.on("requestfailed", look)
+    page.on("response", lambda response: response.status == 503 and busy.append(response.url))
+    until = time.monotonic() + PATIENCE
     while True:
         busy.clear()
         page.goto(address)
         prepare()
         pictures: list[dict[str, Any]] = page.evaluate(_PICTURES)
-        if not busy:
-            page.remove_listener("response", look)
+        if not busy or time.monotonic() > until:
+            page.remove_listener("requestfailed", look)
             return pictures
 
 
