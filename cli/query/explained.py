@@ -14,6 +14,8 @@ from snapshots.problems import ParquetryError, Problems
 from snapshots.times import format_datetime
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.read.query.answers.bind import Target
     from engine.visibility import Visibility
     from engine.why.facts import Stored, Written
@@ -102,13 +104,14 @@ def explained_by_files(chosen: ChosenWorkspace, target_text: str, now: int) -> E
     from engine.read.query.answers.bind import target_of
     from engine.why.reason import Kind
 
-    if chosen.directory is None:
+    directory = chosen.directory
+    if directory is None:
         chosen.current_version()
     nothing = [f"Nothing of this workspace is published yet: {chosen.store.location} has no current snapshot version."]
     asked = asked_entry(target_of(target_text), chosen.workspace())
-    if asked is None:
+    if asked is None or directory is None:
         return Explained(False, Kind.NOT_BUILT, nothing)
-    found = _explained(asked, None, _written(chosen, asked, now, None))
+    found = _explained(asked, None, _written(chosen, directory, asked, now, None))
     told = found.sentences if found.reason == Kind.NOT_BUILT else found.sentences + nothing
     return Explained(False, found.reason, told, found.about)
 
@@ -232,17 +235,16 @@ def _facts(opened: OpenedRequest, asked: AskedEntry, *, files: bool) -> tuple[St
     stored = stored_entry(chosen.workspace_store, opened.manifest, asked.endpoint, asked.entry, opened.now)
     if not files or chosen.directory is None:
         return stored, None
-    return stored, _written(chosen, asked, opened.now, opened.manifest)
+    return stored, _written(chosen, chosen.directory, asked, opened.now, opened.manifest)
 
 
-def _written(chosen: ChosenWorkspace, asked: AskedEntry, now: int, built: Manifest | None) -> Written:
+def _written(chosen: ChosenWorkspace, directory: Path, asked: AskedEntry, now: int, built: Manifest | None) -> Written:
     from engine.why.written import written_entry
     from snapshots.build.build import survey
 
-    assert chosen.directory is not None  # noqa: S101 - asked for where there are files
     with usable_cache(chosen.store) as cache, progress() as tell:
-        surveyed = survey(chosen.directory, cache, built=built, progress=tell)
-    return written_entry(chosen.directory, surveyed, asked.endpoint, asked.entry, now)
+        surveyed = survey(directory, cache, built=built, progress=tell)
+    return written_entry(directory, surveyed, asked.endpoint, asked.entry, now)
 
 
 def _explained(asked: AskedEntry, stored: Stored | None, written: Written | None) -> Explained:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 from pathlib import Path
 from typing import Final
 
 from snapshots.control_characters import CONTROL
-from snapshots.sources.git_dates import git_command, git_environment
+from snapshots.sources.git_dates import git_answer
 from snapshots.store.manifest import Commit
 
 LONGEST_SUBJECT: Final = 200
@@ -19,15 +19,15 @@ _FORMAT: Final = "--format=%an%x00%ct%x00%s"
 def described_commit(root: Path, commit: str) -> Commit | None:
     """Return what git says of a commit, and whether the files below ``root`` differ from it; ``None`` where git does
     not answer."""
-    said = _said(root, "log", "-1", "--encoding=UTF-8", _FORMAT, commit, "--")
+    said = git_answer(root, "log", "-1", "--encoding=UTF-8", _FORMAT, commit, "--")
     if said is None:
         return None
     try:
-        author, at, subject = said.decode(errors="replace").rstrip("\n").split("\0")
+        author, at, subject = os.fsencode(said).decode(errors="replace").rstrip("\n").split("\0")
         moment = int(at) * 1000
     except ValueError:
         return None
-    differs = _said(root, "status", "--porcelain", "--ignore-submodules=all", "--", ".")
+    differs = git_answer(root, "status", "--porcelain", "--ignore-submodules=all", "--", ".")
     return Commit(_shown(subject, LONGEST_SUBJECT), _shown(author, LONGEST_AUTHOR), moment, differs=bool(differs))
 
 
@@ -43,18 +43,3 @@ def _shown(text: str, longest: int) -> str:
     """Return a text on one line, without what a terminal would obey, and not longer than asked for."""
     plain = " ".join(CONTROL.sub(" ", text).split())
     return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
-
-
-def _said(root: Path, *arguments: str) -> bytes | None:
-    try:
-        done = subprocess.run(
-            git_command(root, *arguments),
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=git_environment(),
-        )
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -107,7 +107,7 @@ def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
     ``cached`` are the dates of an earlier commit: where the present one descends from it, only the
     history between the two is read, with the same result.
     """
-    about = _ask(root, "rev-parse", "--is-shallow-repository", "--show-prefix", "HEAD^{commit}")
+    about = git_answer(root, "rev-parse", "--is-shallow-repository", "--show-prefix", "HEAD^{commit}")
     if about is None:
         return None
     shallow, rest = about.split("\n", 1)
@@ -119,7 +119,7 @@ def git_dates(root: Path, cached: GitDates | None) -> GitDates | None:
     if cached is not None:
         if cached.head == head:
             return cached
-        if _ask(root, "merge-base", "--is-ancestor", cached.head, head) is None:
+        if git_answer(root, "merge-base", "--is-ancestor", cached.head, head) is None:
             cached = None
     found = GitDates(head, {}, {}, {}, shallow == "true", prefix)
     if cached is not None:
@@ -147,7 +147,7 @@ def uncommitted(root: Path, unknown: Sequence[str] = ()) -> Uncommitted:
     ``unknown`` are such files: one that has the contents of a file that is gone was renamed from it.
     """
     arguments = ("-z", "--raw", "--no-abbrev", "-M100%", "--relative", "--no-ext-diff", "--no-textconv", "--no-color")
-    said = _ask(root, "diff", *arguments, "HEAD", "--", ".")
+    said = git_answer(root, "diff", *arguments, "HEAD", "--", ".")
     changed, renamed, gone = set[str](), dict[str, str](), dict[str, str]()
     tokens = iter([] if said is None else said.split("\0"))
     for about in tokens:
@@ -164,7 +164,7 @@ def uncommitted(root: Path, unknown: Sequence[str] = ()) -> Uncommitted:
             changed.add(path)
     for start in range(0, len(unknown) if gone else 0, _AT_ONCE):
         some = unknown[start : start + _AT_ONCE]
-        hashed = (_ask(root, "hash-object", "--", *some) or "").split()
+        hashed = (git_answer(root, "hash-object", "--", *some) or "").split()
         if len(hashed) == len(some):
             renamed |= {path: gone[contents] for path, contents in zip(some, hashed, strict=True) if contents in gone}
     return Uncommitted(frozenset(changed), renamed)
@@ -204,7 +204,7 @@ def _start(root: Path, *arguments: str) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _ask(root: Path, *arguments: str) -> str | None:
+def git_answer(root: Path, *arguments: str) -> str | None:
     """Return git's output; ``None`` when it answers no, fails, or is not installed."""
     process = _start(root, *arguments)
     if process is None:
