@@ -141,6 +141,12 @@ def started_from_nothing(
     )
 
 
+def kill_group(process: Copy | subprocess.Popen[str]) -> None:
+    """End a process that was started with ``new_group``, and what it started. It may have ended by itself."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 @cache
 def _orders() -> socket.socket:
     """Where the process that is copied takes orders; it ends when this end is closed, with the test process."""
@@ -186,9 +192,9 @@ def next_program(descriptor: int) -> str:
         program, arguments, environment, new_group, children = json.loads(order)
         output, errors, status = descriptors
         if pid := os.fork():
-            _tell_the_end(pid, status)
+            _tell_the_end(pid, status, new_group=new_group)
         if new_group:
-            os.setsid()
+            os.setpgid(0, 0)
         os.close(status)
         os.dup2(output, 1)
         os.dup2(errors, 2)
@@ -217,8 +223,10 @@ def end(code: object = None) -> None:
     os._exit((code or 0) & 0xFF)
 
 
-def _tell_the_end(pid: int, status: int) -> None:
+def _tell_the_end(pid: int, status: int, *, new_group: bool) -> None:
     """Between the two there is one that waits for the copy, and has nothing open but where it tells so."""
+    if new_group:
+        os.setpgid(pid, pid)  # both do it: whoever learns of the copy can end its group, and what it starts is in it
     os.closerange(0, status)
     os.closerange(status + 1, 1024)
     os.write(status, b"%*d" % (ONE_NUMBER, pid))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -16,7 +15,7 @@ from snapshots.build.settings import LIGHT
 from snapshots.columns import FileKind
 from snapshots.store.durable import StoreError
 from snapshots.store.store import open_store
-from tests.programs.copied_process import Copy, started
+from tests.programs.copied_process import Copy, kill_group, started
 from tests.sites.halting import has_ended
 from tests.sites.served_site import eventually
 from tests.stores.small_disk import small_disk
@@ -113,7 +112,7 @@ def test_a_build_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp_p
         try:
             process.wait(timeout=rng.uniform(0.05, 1.1) * usual)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process)
             killed += 1
         else:
             usual = time.monotonic() - began  # the machine is less busy by now
@@ -144,7 +143,7 @@ def test_a_session_killed_at_any_instant_leaves_the_store_usable(root: Path, tmp
             time.sleep(0.01)
             assert process.poll() is None
         time.sleep(rng.uniform(0.0, 0.6))
-        os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process)
         process.communicate()
         current = workspace.current()
         assert current is not None
