@@ -13,7 +13,7 @@ import typer
 from cli.commands import LateCommands
 from cli.output import documents, lines, streams
 from snapshots.problems import ParquetryError
-from snapshots.version import PROGRAM
+from snapshots.version import PROGRAM, commit
 
 # NumPy's linear algebra, which is not used here, would start a spinning thread on every core: 60 ms.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -40,7 +40,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        lines.answer(PROGRAM)
+        lines.answer(f"{PROGRAM} (commit {commit()})")
         raise typer.Exit
 
 
@@ -54,7 +54,10 @@ else .cms in the current directory.
 @app.callback(epilog=STORE)
 def cms(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and commit, and exit."
+        ),
     ] = False,
 ) -> None:
     """Content files in git → versioned Parquet snapshots → a read-only JSON API."""

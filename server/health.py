@@ -19,6 +19,7 @@ from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime
+from snapshots.version import VERSION, commit
 
 # Only the log names paths and failures of this machine (decision 66).
 STORE_UNREADABLE = (
@@ -82,6 +83,7 @@ class Health:
             "keeper": keeper,
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
             "pageViews": self._page_views(),
+            "program": {"version": VERSION, "commit": commit()},
         }
         if not ready:
             body["message"] = _why(refusal, unable)

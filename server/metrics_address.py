@@ -19,7 +19,7 @@ from server.metrics import DIRECTORY
 from server.mirror.freshness import Freshness
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store
-from snapshots.version import VERSION
+from snapshots.version import VERSION, commit
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -109,9 +109,11 @@ class _Stored:
 
     def collect(self) -> Iterator[Metric]:
         program = self._gauge(
-            "parquetry_build_info", "1, with the versions of the program and of Python.", labels=("version", "python")
+            "parquetry_build_info",
+            "1, with the version and commit of the program, and the version of Python.",
+            labels=("version", "commit", "python"),
         )
-        program.add_metric((VERSION, platform.python_version()), 1)
+        program.add_metric((VERSION, commit(), platform.python_version()), 1)
         current = self._gauge(
             "parquetry_current_version", "1 for the snapshot version that is current.", labels=("workspace", "version")
         )

@@ -1,10 +1,26 @@
-"""The program's own version, for manifests and ``cms --version``, and those of the packages it compiles with."""
+"""The program's own version and commit, for manifests, ``cms --version`` and ``/readyz``, and the versions of the
+packages it compiles with."""
 
 from functools import cache
+from pathlib import Path
+from typing import Final
 
-VERSION = "0.1.0"
+VERSION = "1.0.0-rc.1"
 PROGRAM = f"parquetry {VERSION}"
+UNKNOWN: Final = "unknown"
+_COMMIT: Final = Path(__file__).with_name("commit.txt")
+"""Written when a package is built (``hatch_build.py``), and in no checkout."""
 _COMPILING = ("comrak", "nh3", "tzdata")
+
+
+@cache
+def commit() -> str:
+    """Return the commit that the program was built from, as git names it, followed by ``-dirty`` where tracked files
+    had been changed; ``unknown`` where it runs from a checkout, or was built without git."""
+    try:
+        return _COMMIT.read_text(encoding="ascii").strip() or UNKNOWN
+    except (OSError, UnicodeDecodeError):
+        return UNKNOWN
 
 
 @cache

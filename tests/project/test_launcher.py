@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.version import PROGRAM
+from snapshots.version import PROGRAM, commit
 from tests.programs.command_line import write_workspace
 
 CMS = Path(sys.executable).with_name("cms")
@@ -28,6 +28,6 @@ def test_folders_of_the_same_names_are_left_alone(tmp_path: Path, command: list[
         return subprocess.run(whole, check=False, cwd=elsewhere, env=surroundings, capture_output=True, text=True)
 
     version = run("--version")
-    assert (version.stdout.strip(), version.stderr) == (PROGRAM, "")
+    assert (version.stdout.strip(), version.stderr) == (f"{PROGRAM} (commit {commit()})", "")
     built = run("snapshot", "build")
     assert built.returncode == 0, built.stderr

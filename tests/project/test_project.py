@@ -6,6 +6,10 @@ import re
 import tomllib
 from pathlib import Path
 
+from packaging.version import Version
+
+from snapshots.version import VERSION
+
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -40,13 +44,12 @@ def test_every_requirement_is_pinned_exactly() -> None:
 
 
 def test_the_links_of_the_pages_lead_somewhere() -> None:
-    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"):
         text = (REPOSITORY / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             assert target.startswith("https://") or (REPOSITORY / target).exists(), f"{page}: {target}"
 
 
 def test_the_version_is_written_once_in_two_places_that_agree() -> None:
-    from snapshots.version import VERSION
-
-    assert PROJECT["project"]["version"] == VERSION
+    """As Semantic Versioning has it, and in the normal form of PEP 440."""
+    assert str(Version(VERSION)) == PROJECT["project"]["version"]

@@ -39,7 +39,10 @@ DATA = {
     "server/reference": {".py", ".yaml"},
 }
 """Folders that hold something other than Python, and what."""
+COMMIT = "snapshots/commit.txt"
+"""What a build adds: the commit that it was made of."""
 NEEDED = (
+    COMMIT,
     "cli/main.py",
     "cli/creating/acme/workspace.yaml",
     "cli/creating/example/workspace.yaml",
@@ -74,6 +77,8 @@ def sources() -> set[str]:
 def belongs(name: str) -> bool:
     """True for Python in a package, and for data in a folder that is there for it."""
     path = PurePosixPath(name)
+    if name == COMMIT:
+        return True
     for folder, suffixes in DATA.items():
         if path.is_relative_to(folder):
             return path.suffix in suffixes
@@ -91,7 +96,7 @@ def complaints(wheel: Path, expected: set[str]) -> list[str]:
     content = names - metadata
     found = [f"does not belong in a wheel: {name}" for name in sorted(content) if not belongs(name)]
     found += [f"is missing: {name}" for name in sorted((expected | set(NEEDED)) - content)]
-    found += [f"is not in the repository: {name}" for name in sorted(content - expected) if belongs(name)]
+    found += [f"is not in the repository: {name}" for name in sorted(content - expected - {COMMIT}) if belongs(name)]
     if not {"cms = parquetry:main", "parquetry = parquetry:main"} <= set(entry_points.splitlines()):
         found.append("has no commands `cms` and `parquetry`")
     if not any(name.endswith("/licenses/LICENSE") for name in metadata):

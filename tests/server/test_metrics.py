@@ -18,7 +18,7 @@ import pytest
 from server.metrics import DIRECTORY, route_of
 from server.metrics_address import _Living, metrics_served
 from server.settings import InvalidSetting, read_settings
-from snapshots.version import VERSION
+from snapshots.version import VERSION, commit
 from tests.programs.copied_process import ROOT
 from tests.project.test_docs import tables
 from tests.server.background.keepers import keeper_of
@@ -94,7 +94,7 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         assert found["parquetry_store_readable"] == 1
         assert found["parquetry_views_dropped_total"] == 0
         python = platform.python_version()
-        assert found[f'parquetry_build_info{{python="{python}",version="{VERSION}"}}'] == 1
+        assert found[f'parquetry_build_info{{commit="{commit()}",python="{python}",version="{VERSION}"}}'] == 1
         manifest = site.place.manifest(version)
         assert found['parquetry_snapshot_built_timestamp_seconds{workspace="acme"}'] == manifest.created_at / 1000
 
@@ -148,6 +148,7 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
     site.publish("one")
     with serving(site.store, tmp_path / "log", CMS_METRICS="127.0.0.1:0") as server:
         assert server.get("/v1/acme/posts").status == 401
+        assert server.get("/readyz").json["program"] == {"version": VERSION, "commit": commit()}
         found = {
             re.sub(r"\{.*|_(bucket|sum|count|created)$", "", re.sub(r"\{.*", "", name)) for name in scraped(server)
         }
