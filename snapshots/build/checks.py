@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from snapshots.build.incremental import CompiledApi
 from snapshots.build.old_ids.gathering import claims, clashes
 from snapshots.compile.launches import LAUNCH, STRAGGLER
-from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LAUNCHED_DRAFT, LEFT_OUT
+from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LAUNCHED_DRAFT, LEFT_OUT, MADE_ID
 from snapshots.groups import reference_checks
 from snapshots.model import Api, ApiKind, Workspace
 from snapshots.problems import KEPT_PER_KIND, Problems
@@ -40,6 +41,7 @@ class CheckedApi(msgspec.Struct, frozen=True):
 def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CheckedApi]:
     """Report versions that clash with each other; return the rows without them."""
     checked = [_without_doubles(workspace, _numbered(api), problems) for api in compiled]
+    checked = [_without_strangers(workspace, api, problems) for api in checked]
     for api in checked:
         _check_case(api, problems)
         _check_aliases(api, problems)
@@ -100,6 +102,39 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
     keep = np.ones(len(index), dtype=bool)
     keep[left_out] = False
     return replace(api, index=index.filter(pa.array(keep)), entries=api.entries[keep])
+
+
+def _without_strangers(workspace: Workspace, api: CheckedApi, problems: Problems) -> CheckedApi:
+    """Leave out language versions that are in one entry only because two different names give the same ID."""
+    made = api.references.filter(pc.equal(api.references["field"], MADE_ID))
+    changed = made.filter(pc.not_equal(made["target"], made["written"]))["target"]
+    mine = made.filter(pc.is_in(made["target"], value_set=pc.unique(changed)))
+    if len(mine) < 2:
+        return api
+    first: dict[str, dict[str, Any]] = {}
+    strangers = set[tuple[int, int, str]]()
+    for row in mine.sort_by([("file", "ascending"), ("line", "ascending")]).to_pylist():
+        other = first.setdefault(row["target"], row)
+        if normalize("NFC", row["written"]) == normalize("NFC", other["written"]):
+            continue
+        strangers.add((row["file"], row["line"], row["target"]))
+        where = f"{api.files[other['file']]}:{other['line']}"
+        problems.error(
+            api.files[row["file"]],
+            row["line"],
+            "same-id-by-chance",
+            f"{row['written']!r} ({workspace.languages[row['lang']]}) and {other['written']!r} "
+            f"({workspace.languages[other['lang']]}, {where}) both give the ID {row['target']!r}, and are not named "
+            "alike: if they are translations of each other, write the same 'id' key into both; if not, give one "
+            "another ID by a key 'id' or by 'id_map'",
+            in_version=True,
+            item=row["item"],
+        )
+    if not strangers:
+        return api
+    rows = zip(*(api.index[name].to_pylist() for name in ("file", "line", "id")), strict=True)
+    keep = np.array([row not in strangers for row in rows], dtype=bool)
+    return replace(api, index=api.index.filter(pa.array(keep)), entries=api.entries[keep])
 
 
 def _check_case(api: CheckedApi, problems: Problems) -> None:

@@ -73,7 +73,8 @@ class CompiledPiece:
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
-    """Return, by ``uid``, the ``id_map`` of every API whose IDs, and so references to it, are made by a template.
+    """Return, by ``uid``, the ``id_map`` of every API whose IDs, and so references to it, are made by a template or of
+    the names that a ``source`` matches.
 
     An API with an error in its definition may be one of them, so references to it are not reported as wrong.
     """
@@ -85,7 +86,7 @@ def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
         if uid is not None
     }
     missing: dict[str, dict[str, str]] = {uid: {} for uid in targets if uid not in definitions.sources}
-    return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id}
+    return missing | {uid: source.id_map for uid, source in definitions.sources.items() if source.id or source.patterns}
 
 
 def site_paths(definitions: Definitions) -> dict[str, SitePaths]:

@@ -25,6 +25,7 @@ from snapshots.compile.rows import (
     LAUNCHED_DRAFT,
     LEFT_OUT,
     LIVE,
+    MADE_ID,
     CompiledRows,
     RowsBuilder,
     version_digest,
@@ -380,7 +381,8 @@ class ApiCompiler:
                 said.add((line, message, ()))
                 problems.warning(source.path, line, kind, f"{name}: {message}", item=item)
 
-        entry_id = self._ids.read(source, document, file_facts, wrong)
+        read = self._ids.read(source, document, file_facts, wrong)
+        entry_id = None if read is None else read.id
         named = self._ids.in_path(source, document)
         if named is not None and entry_id not in (None, named):
             key = self._ids.key
@@ -483,6 +485,8 @@ class ApiCompiler:
             doubtful("ended-before", self._dates.expressions["publishEnd"].key, message, "publishEnd")
         if state == LIVE:
             self._note_aliases(number, document, item, language, entry_id, file_facts, repeated)
+        if self._api.multilingual and read is not None and read.of is not None:
+            self._rows.references.append((number, document.line, item, language, MADE_ID, entry_id, read.of))
         live_from = ALWAYS if start is None else start
         live_until = NEVER if end is None else end
         json = _encode(delivered)

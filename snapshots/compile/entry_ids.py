@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from snapshots.compile.dates import Wrong
 from snapshots.definitions.model import ApiSource
 from snapshots.documents.document import ContentDocument, is_missing, item_name
 from snapshots.documents.expressions import FileFacts, parse_expression
-from snapshots.ids import ID_IN_WORDS, MAX_ID, slug_id, valid_id
+from snapshots.ids import ID_IN_WORDS, MAX_ID, is_plain_name, slug_id, valid_id
 from snapshots.model import Api, ApiKind
 from snapshots.sources.listing import SourceFile
 from snapshots.sources.unknown_languages import unknown_language, what_to_do
+
+_CHARACTERS = "A-Z a-z 0-9 _ -"
+
+
+class EntryId(NamedTuple):
+    """The ID of a document."""
+
+    id: str
+    of: str | None = None
+    """The text that the ID was made of; ``None`` where it is written as it is, in the document or by ``id_map``."""
 
 
 class EntryIds:
@@ -47,12 +58,14 @@ class EntryIds:
         named = source.parts.get("id") if self._has_patterns else source.id
         return named if named is not None and valid_id(named) and self._api.kind is ApiKind.LIST else None
 
-    def read(self, source: SourceFile, document: ContentDocument, file_facts: FileFacts, wrong: Wrong) -> str | None:
+    def read(
+        self, source: SourceFile, document: ContentDocument, file_facts: FileFacts, wrong: Wrong
+    ) -> EntryId | None:
         """Return the ID of a document; ``None``, and a call of ``wrong``, where it has none or a wrong one."""
         written = self._written.read(document, file_facts)
         if not is_missing(written):
             if isinstance(written, str) and valid_id(written):
-                return str(written)
+                return EntryId(str(written))
             if isinstance(written, str) and len(written) > MAX_ID and slug_id(written[:MAX_ID]) == written[:MAX_ID]:
                 wrong(
                     "id",
@@ -70,7 +83,7 @@ class EntryIds:
         if self._implied_id and document.item is None:
             implied = source.parts.get("path") if document.key is None else document.key
             if implied:
-                return self._id_map.get(implied) or slug_id(implied)
+                return self._made_of(implied)
             if implied is not None:
                 wrong("id", None, "no ID: the key of this item is empty")
                 return None
@@ -79,29 +92,41 @@ class EntryIds:
             if not isinstance(raw, str) or not raw:
                 wrong("id", None, "no ID: nothing that the API's 'id' template names has a value here")
                 return None
-            return self._id_map.get(raw) or slug_id(str(raw))
+            return self._made_of(str(raw))
         if self._api.kind is ApiKind.OBJECT:
-            return self._api.endpoint
+            return EntryId(self._api.endpoint)
         if source.id is None or document.item is not None:
             wrong("id", None, f"no ID: add an 'id' key ({ID_IN_WORDS})")
             return None
         if not valid_id(source.id):
             unknown = None if source.lang else unknown_language(source.id, self._languages, self._lang_map)
-            if unknown is not None and valid_id(source.id.removesuffix(f".{unknown}")):
+            if unknown is not None and _is_name(source.id.removesuffix(f".{unknown}"), has_patterns=self._has_patterns):
                 message = f"the file's name says language {unknown!r}, and {what_to_do(unknown, self._languages)}"
                 wrong("unknown-language", None, message)
                 return None
-            wrong(
-                "id",
-                None,
-                f"the file name gives the ID {source.id!r}, "
-                + (f"of {len(source.id)} characters, " if len(source.id) > MAX_ID else "")
-                + f"but only {ID_IN_WORDS} are allowed: rename the file, add an 'id' "
-                "key, or give the API an 'id' template such as '{name}', which makes every name an ID, "
-                "with exceptions in 'id_map'",
-            )
-            return None
-        return source.id
+            if not _is_name(source.id, has_patterns=self._has_patterns):
+                wrong(
+                    "id",
+                    None,
+                    f"the file name gives the ID {source.id!r}, but of ASCII only {_CHARACTERS} are allowed: "
+                    "rename the file, add an 'id' key, or give the API an 'id' template such as '{name}', which makes "
+                    "every name an ID, with exceptions in 'id_map'",
+                )
+                return None
+        return EntryId(slug_id(source.id), source.id)
+
+    def _made_of(self, text: str) -> EntryId:
+        by_hand = self._id_map.get(text)
+        return EntryId(slug_id(text), text) if by_hand is None else EntryId(by_hand)
+
+
+def _is_name(text: str, *, has_patterns: bool) -> bool:
+    """Return whether a file's name is the name of an entry.
+
+    Below ``content/`` a name such as ``hello.old`` or ``hello copy`` may be there by mistake; what a ``source`` matches
+    is named as other programs have it.
+    """
+    return has_patterns or is_plain_name(text)
 
 
 def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], str | None]:
@@ -113,7 +138,8 @@ def id_maker(source: ApiSource, lang: str) -> Callable[[dict[str, str], str], st
 
     def make(parts: dict[str, str], name: str) -> str | None:
         if template is None or (source.implied_id and "path" not in parts):
-            return parts.get("id") or parts.get("name") or name
+            named = parts.get("id") or parts.get("name") or name
+            return slug_id(named) if named and _is_name(named, has_patterns=bool(source.patterns)) else None
         raw = template.read(ContentDocument({}, 1), FileFacts("", name, parts, lang, (lang,)))
         return source.id_map.get(raw) or slug_id(raw) if isinstance(raw, str) and raw else None
 

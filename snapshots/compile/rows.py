@@ -15,7 +15,7 @@ from snapshots.model import Status
 # separate draft file. The last two are both unpublished changes.
 LIVE, DRAFT_STATUS, DRAFT_FILE = 0, 1, 2
 
-LEFT_OUT, ALIAS, FIRST_LINK, LAUNCHED_DRAFT = -1, -2, -3, 2**15 - 1
+LEFT_OUT, ALIAS, FIRST_LINK, LAUNCHED_DRAFT, MADE_ID = -1, -2, -3, 2**15 - 1, 2**15 - 2
 """Stand for the number of a check: see ``CompiledRows.references``."""
 
 Reference: TypeAlias = tuple[int, int, str, int, int, str, str | None]
@@ -52,6 +52,7 @@ class CompiledRows:
       that the entry has now
     - ``LAUNCHED_DRAFT``: the ID of an unpublished change that names a launch, with what is to be said where nothing of
       the entry goes live with that
+    - ``MADE_ID``: the ID of a version in an API of several languages, with the text that it was made of
     - ``FIRST_LINK`` less the position of an API: an entry of that API which a rich text links to
     """
 

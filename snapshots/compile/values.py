@@ -19,7 +19,7 @@ from snapshots.compile.assets import ON_ONE_COMPUTER, MissingAsset, is_local_pat
 from snapshots.compile.richtext import ALT_IN_FIELDS, DoubtfulImage, ImageDoubt, RichText, TextDoubt, image_doubts
 from snapshots.documents.document import Markdown, Plain, RawValue, is_missing, is_null
 from snapshots.documents.slips import in_ascii
-from snapshots.ids import ID_IN_WORDS, slug_id, valid_id
+from snapshots.ids import ID_IN_WORDS, is_plain_name, slug_id, valid_id
 from snapshots.local_times import DOUBTFUL_TIME, doubtful_time
 from snapshots.model import Field, FieldType, Record, RecordMember, ValueKind
 from snapshots.paths import Steps
@@ -313,9 +313,11 @@ def _option_check(options: tuple[str, ...] | None) -> Check:
 
 
 def _checked_id(text: str) -> str:
-    if not valid_id(text):
+    if valid_id(text):
+        return text
+    if text.isascii() or not is_plain_name(text):
         raise InvalidValue(f"{_shown(text)} is not an entry ID: {ID_IN_WORDS} are allowed")
-    return text
+    return slug_id(text)  # as a file of this name gives it
 
 
 def _record(record: Record, rich_text: RichText, raw: RawValue) -> Compiled:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 
 from snapshots.definitions.names import RESERVED_FIELD_IDS
 from snapshots.definitions.shapes import MAX_LANGUAGES
-from snapshots.ids import MAX_ID, valid_id
+from snapshots.ids import hashed_id, without_accents
 
 _NOT_OF_AN_ID = re.compile(r"[^A-Za-z0-9_-]+")
 _NOT_OF_A_FIELD = re.compile(r"[^A-Za-z0-9_]+")
@@ -23,11 +22,7 @@ _LONGEST_LANGUAGE = 64
 
 def entry_id(text: str) -> str:
     """Return a text as an entry ID: itself, or what it has of valid characters and a hash of the whole."""
-    if valid_id(text):
-        return text
-    end = digest(text)
-    made = _NOT_OF_AN_ID.sub("-", _ascii(text)).strip("-_")[: MAX_ID - len(end) - 1]
-    return f"{made}-{end}" if made else end
+    return hashed_id(text, hash_bytes=_DIGEST_BYTES)  # as many as ever: importing again gives the same IDs
 
 
 def field_ids(names: Iterable[str], *, in_group: bool = False) -> dict[str, str]:
@@ -37,7 +32,7 @@ def field_ids(names: Iterable[str], *, in_group: bool = False) -> dict[str, str]
     for name in names:
         if name in made:
             continue
-        plain = _NOT_OF_A_FIELD.sub("_", _ascii(name)).strip("_")[:_LONGEST_FIELD]
+        plain = _NOT_OF_A_FIELD.sub("_", without_accents(name)).strip("_")[:_LONGEST_FIELD]
         if not plain or not plain[0].isalpha():
             plain = f"field_{plain}".rstrip("_")
         chosen, number = plain, 2
@@ -56,7 +51,7 @@ def endpoints(names: Iterable[str]) -> dict[str, str]:
     made: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = _NOT_OF_AN_ID.sub("-", _ascii(name)).strip("-_")[:_LONGEST_FIELD] or f"content-{digest(name)}"
+        plain = _NOT_OF_AN_ID.sub("-", without_accents(name)).strip("-_")[:_LONGEST_FIELD] or f"content-{digest(name)}"
         chosen, number = plain, 2
         while chosen.lower() in taken:
             chosen, number = f"{plain}-{number}", number + 1
@@ -101,8 +96,3 @@ def api_uid(kind: str, endpoint: str) -> str:
 def digest(text: str) -> str:
     """Return eight hexadecimal digits that stand for a text."""
     return blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).hexdigest()
-
-
-def _ascii(text: str) -> str:
-    """Return a text with the accents taken off its letters: ``Cafe`` for ``Café``."""
-    return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))

@@ -6,9 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import normalize
+
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from snapshots.build.build import check
-from snapshots.ids import MAX_ID, valid_id
+from snapshots.ids import MAX_ID, hashed_id, slug_id, valid_id
 from tests.sites.imported import write_files
 
 WITH_TILDE = r"""
@@ -72,3 +76,32 @@ def test_a_character_more_of_ids_is_taken_wherever_ids_and_draft_keys_are(tmp_pa
 def test_an_id_has_1_to_64_characters() -> None:
     assert all(map(valid_id, ("Aa0_-", "x" * MAX_ID)))
     assert not any(map(valid_id, ("", "x" * (MAX_ID + 1), "a b", "é", "a\n")))
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=90) | st.text(
+    st.sampled_from("aé料金-_/. Я\u0301"), min_size=1, max_size=6
+)
+
+
+@given(st.lists(NAMES, min_size=2, max_size=12))
+@example(["料金", "公司", "--", "-"])
+@example(["e\u0301", "\u00e9"])
+def test_names_in_any_script_have_ids_of_their_own(names: list[str]) -> None:
+    texts = {normalize("NFC", name) for name in names}
+    assert all(map(valid_id, map(slug_id, names)))
+    assert {slug_id(text) for text in texts} == {slug_id(name) for name in names}
+    others = {text for text in texts if not text.isascii() or valid_id(text)}
+    assert len({slug_id(text) for text in others}) == len(others)
+    assert len({hashed_id(text, hash_bytes=4) for text in texts}) == len(texts)
+
+
+def test_an_id_is_the_same_from_release_to_release() -> None:
+    same = {
+        "guides/second.part": "guides-second-part",
+        "William J. Turkel": "William-J--Turkel",
+        "料金": "9c77b82d99d5",
+        "guides/料金": "guides-d22e2b15f099",
+        "Café": "Cafe-223ebf230c22",
+        "x" * 65: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-9d1841f9c531",
+    }
+    assert {text: slug_id(text) for text in same} == same

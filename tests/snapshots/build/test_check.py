@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import build, check
+from snapshots.columns import FileKind
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.store import Store
 
@@ -129,13 +131,59 @@ def test_full_width_digits_are_called_that(tmp_path: Path) -> None:
 def test_the_message_on_a_long_id_names_every_way_out(tmp_path: Path) -> None:
     long = "l" * 80
     files = {f"content/blog/{long}.md": GOOD, "content/blog/b.md": GOOD.replace("title", f"id: {long}\ntitle")}
-    written, named = said(write(tmp_path, files))
+    (written,) = said(write(tmp_path, files))  # a name of a file is cut
     assert f"{long!r} is not an ID: it has 80 characters, and at most 64 are allowed" in written
     assert all(
         way in written for way in ("shorten it", "remove the key", "meta: {id: null}", "'id' template", "id_map")
     )
-    assert f"{long!r}, of 80 characters" in named
-    assert all(way in named for way in ("rename the file", "an 'id' key", "an 'id' template", "'id_map'"))
+
+
+BY_CHANCE = {
+    "workspace.yaml": "id: w\nlanguages: [en, ja, zh]\n",
+    "apis/pages.yaml": "uid: api_pages\nendpoint: pages\nkind: list\nmultilingual: true\n"
+    "source: 'docs/{lang}/{path}.md'\nfields: []\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        ("ja/料金.md", "zh/公司.md", False),
+        ("ja/料金.md", "zh/料金.md", True),
+        ("ja/caf\u00e9.md", "zh/cafe\u0301.md", True),
+        ("en/a/b.md", "ja/a-b.md", None),
+        ("en/a.b.md", "ja/a b.md", None),
+        ("en/a/b.md", "ja/a/b.md", True),
+    ],
+)
+def test_names_that_differ_are_in_one_entry_for_no_chance(
+    tmp_path: Path, one: str, other: str, are_one: bool | None
+) -> None:
+    date = "---\ncreatedAt: 2026-01-01\n---\n"
+    root = write(tmp_path, {**BY_CHANCE, f"docs/{one}": date, f"docs/{other}": date})
+    problems = [line for line in said(root) if "not translated" not in line]
+    if are_one is None:
+        (line,) = problems
+        assert line.startswith(f"docs/{other}:1 error: ")
+        assert all(text in line for text in (f"docs/{one}:1", "both give the ID 'a-b'", "'id'", "'id_map'"))
+        stated = "---\nid: a-b\ncreatedAt: 2026-01-01\n---\n"
+        write(tmp_path, {f"docs/{one}": stated, f"docs/{other}": stated})
+        assert said(root) == []  # what a person says is no chance
+    else:
+        assert problems == []
+        made = build(root, Store(tmp_path / "store", tmp_path / "cache"), now=0)
+        place = Store(tmp_path / "store", tmp_path / "cache").workspace("w")
+        files = [file for file in place.manifest(made.version).files if file.kind is FileKind.PUBLISHED]
+        ids = [pq.read_table(place.bring_file(made.version, file), columns=["id"])["id"].to_pylist() for file in files]
+        assert len({entry for some in ids for entry in some}) == (1 if are_one else 2)
+
+
+@pytest.mark.parametrize("name", ["料金", "Über", "o.xx", "v1.10", "a" * 80, "an essay"])
+def test_a_file_of_a_site_can_have_any_name(tmp_path: Path, name: str) -> None:
+    api = BY_CHANCE["apis/pages.yaml"].replace("{path}", "{name}") + "page_url: '/{id}/'\n"
+    api = api.replace("fields: []", "fields: [{id: next, type: reference, api: pages}]")
+    text = f"---\ncreatedAt: 2026-01-01\nnext: {name}\n---\n"
+    assert said(write(tmp_path, {**BY_CHANCE, "apis/pages.yaml": api, f"docs/en/{name}.md": text})) == []
 
 
 def test_a_dangling_reference_shows_what_is_written_at_its_item(tmp_path: Path) -> None:

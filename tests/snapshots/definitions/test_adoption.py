@@ -93,7 +93,7 @@ def test_one_document_gives_a_version_in_each_language_it_speaks(tmp_path: Path)
     assert [(v["id"], v["lang"], v["bio"]) for v in versions] == [
         ("A-B", "en", "e"),
         ("A-B", "pt-BR", "p"),
-        ("-", "pt-BR", "p"),
+        ("U-fe8539db5b10", "pt-BR", "p"),
         ("silent", "en", None),
         ("odd", "en", "e"),
     ]
