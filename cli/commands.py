@@ -76,6 +76,8 @@ OTHER_WORDS = {
 }
 """The command that does the work, by the word that people try first."""
 
+OF_COMMANDS = frozenset({"CMS_STORE", "CMS_PUBLIC_URL", "CMS_KEEP_VERSIONS"})
+"""Settings that commands other than ``cms serve`` read."""
 PREFIX = "CMS_"
 """The beginning of the settings' names in the environment."""
 NEARNESS = 0.75
@@ -145,12 +147,12 @@ def mistyped_settings(names: Any) -> Iterator[tuple[str, str]]:
 
     Names that are near to no setting are passed over: settings of other programs may begin with ``CMS_`` too.
     """
-    ours = [name for name in names if name.upper().startswith(PREFIX) and name not in {"CMS_STORE", "CMS_PUBLIC_URL"}]
+    ours = [name for name in names if name.upper().startswith(PREFIX) and name not in OF_COMMANDS]
     if not ours:
         return
     from server.settings import TABLE
 
-    known = [setting.variable for setting in TABLE]
+    known = [*(setting.variable for setting in TABLE), *OF_COMMANDS]
     for name in ours:
         near = get_close_matches(name.upper(), known, 1, NEARNESS)
         if name not in known and near:

@@ -21,10 +21,12 @@ from cli.output.problems import print_problems, problem_documents
 from cli.output.progress import progress
 from cli.snapshot.held import held_document
 from cli.snapshot.on_publish import OnPublish, run_on_publish
+from cli.snapshot.retention import KEEP_VARIABLE, delete_old, pruned_sentence
 from snapshots.problems import ParquetryError, WorkspaceRefused
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
+    from engine.administration.versions import Pruned
     from snapshots.build.build import BreakingChanges, BuildResult, Progress
     from snapshots.store.holds.holds import Hold
     from snapshots.store.store import Store, WorkspaceStore
@@ -48,6 +50,17 @@ def build(
     again: Annotated[
         bool, typer.Option("--again", help="Make it current even if its content was rolled back from.")
     ] = False,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            envvar=KEEP_VARIABLE,
+            min=1,
+            metavar="N",
+            help="Then delete all but the newest N snapshot versions, as `cms snapshot prune` does.",
+            show_default=False,
+        ),
+    ] = None,
     on_publish: OnPublish = None,
     public_url: AssetsHost = None,
     with_cache: Annotated[
@@ -108,8 +121,10 @@ def build(
         _report_breaking(refusal, json=json)
         raise typer.Exit(1) from None
     ended = _ended(root, target, result, served)
+    pruned = None if keep is None else _pruned(target, result.workspace, keep)
     if json:
-        documents.write_json({**build_document(result), **endings_document(ended)})
+        deleted = {} if keep is None else {"pruned": [] if pruned is None else pruned.removed}
+        documents.write_json({**build_document(result), **endings_document(ended), **deleted})
     else:
         if result.problems.warnings:
             print_problems(result.problems, stderr=True)
@@ -117,6 +132,8 @@ def build(
         for section in () if ended is None else ended.endings:
             lines.answer(section.title, style="bold")
             print_passages(section.passages)
+        if pruned is not None and pruned.removed:
+            lines.answer(f"Of the old ones, {pruned_sentence(pruned)}")
     if result.held is not None:
         lines.warning(_held_sentence(result.version, result.held))
     current = target.workspace(result.workspace).current() if result.activated else None
@@ -124,6 +141,15 @@ def build(
         before = current.previous[0] if current.previous else None
         _tell_of_a_lost_host(target.workspace(result.workspace), current.version, before)
         run_on_publish(on_publish, target.workspace(result.workspace), current, before)
+
+
+def _pruned(target: Store, workspace: str, keep: int) -> Pruned | None:
+    """Delete old versions after a build; ``None`` where that fails, which undoes nothing of the build."""
+    try:
+        return delete_old(target, target.workspace(workspace), keep)
+    except ParquetryError as error:
+        lines.warning(f"Old snapshot versions were not deleted: {error}")
+        return None
 
 
 MOST_FETCHED: Final = 50_000_000

@@ -5,7 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Literal
 
+import msgspec
+
 from engine.administration.administrator import Administrator, operator
+from engine.administration.heartbeats import in_use
 from snapshots.build.build import Record
 from snapshots.history.git_commit import commit_sentence
 from snapshots.problems import ParquetryError
@@ -46,12 +49,31 @@ def roll_back(by: Administrator, *, expected: str | None = None) -> Current:
         return by.workspace_store.rollback(by=by.author.who, now=by.now, expected=found.version)
 
 
-def prune(by: Administrator, keep: int) -> tuple[list[str], int]:
-    """Delete old versions, as ``WorkspaceStore.prune`` does and with its errors: (the versions, the bytes freed).
+class Pruned(msgspec.Struct, frozen=True):
+    """The outcome of deleting old versions."""
+
+    removed: list[str]
+    """The versions that were deleted, newest first."""
+    freed: int
+    """Bytes."""
+    spared: dict[str, list[str]]
+    """Versions as old that were left, newest first, since servers had them open within the last hour: each with the
+    hosts of these servers."""
+
+
+def prune(by: Administrator, keep: int) -> Pruned:
+    """Delete all but the newest ``keep`` versions, as ``WorkspaceStore.prune`` does and with its errors, but for those
+    that servers noted as open within the last hour.
 
     It is noted afterwards, since on a full disk it is what makes room for the note.
     """
-    return _noted(by, "old snapshot versions", by.workspace_store.prune(keep))
+    workspace_store = by.workspace_store
+    used = in_use(workspace_store.objects, workspace_store.id, by.now)
+    removed, freed = _noted(by, "old snapshot versions", workspace_store.prune(keep, used))
+    current = workspace_store.current() if used else None
+    stay = () if current is None else (current.version, *current.previous[:1])
+    old = [one for one in workspace_store.versions()[keep:] if one in used and one not in stay] if used else []
+    return Pruned(removed, freed, {version: used[version] for version in old})
 
 
 def withdraw(by: Administrator, version: str) -> tuple[list[str], int]:

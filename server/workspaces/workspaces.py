@@ -49,9 +49,10 @@ class ServedWorkspace:
         """Return what is told of it."""
         served, refusal = self.snapshots.served, self.snapshots.refusal
         refused = None if refusal is None else refusal.version
+        kept = tuple(sorted(self.snapshots.kept.versions))
         if served is None:
-            return ServedVersion(None, None, refused)
-        return ServedVersion(served.reader.version, served.since, refused)
+            return ServedVersion(None, None, refused, kept)
+        return ServedVersion(served.reader.version, served.since, refused, kept)
 
 
 class Workspaces:

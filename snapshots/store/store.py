@@ -16,7 +16,7 @@ Reading takes no lock and writes nothing, so a read-only store can be served.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -402,8 +402,8 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return [*found, str(error)]
         return [*found, *complaints(self.objects, version_folder(self.id, version), manifest, progress)]
 
-    def prune(self, keep: int) -> tuple[list[str], int]:
-        """Drop all but the newest ``keep`` versions, never the current one nor the one before it.
+    def prune(self, keep: int, spared: Collection[str] = ()) -> tuple[list[str], int]:
+        """Drop all but the newest ``keep`` versions, never the current one, the one before it, nor those ``spared``.
 
         Returns the dropped versions, newest first, and the bytes freed. Also deletes the files that killed
         builds left; builds at work are left alone, and open files stay readable. Raises
@@ -413,7 +413,8 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise ValueError("keep at least 1 snapshot version")
 
         def chosen(versions: list[str], found: Current | None) -> set[str]:
-            return set(versions[keep:]) - ({found.version, *found.previous[:1]} if found is not None else set())
+            stay = {found.version, *found.previous[:1]} if found is not None else set()
+            return set(versions[keep:]) - stay - set(spared)
 
         return self._prune(chosen)
 

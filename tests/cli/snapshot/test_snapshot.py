@@ -12,7 +12,7 @@ from engine.read.files.unusable import CacheUnfit
 from engine.read.materialise import opening
 from snapshots.store.store import open_store
 from snapshots.whoami import whoami
-from tests.programs.command_line import Cms, entry, in_process, write_workspace
+from tests.programs.command_line import Cms, Ran, entry, in_process, write_workspace
 
 VERSION = "[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}"
 
@@ -309,6 +309,59 @@ def test_prune_keeps_what_it_is_told_to(cms: Cms, site: Path) -> None:
     assert ran["bytes"] > 0
     assert cms("snapshot", "prune").out == "0 snapshot versions removed, 0 bytes freed.\n"
     assert [one["version"] for one in cms("snapshot", "list", "--json").json] == [versions[3], versions[2]]
+
+
+def publish(cms: Cms, site: Path, title: str, *arguments: str) -> Ran:
+    (site / "content/blog/one.md").write_text(entry(title), encoding="utf-8")
+    return cms("snapshot", "build", *arguments)
+
+
+def test_a_build_deletes_old_versions_where_it_is_told_how_many_to_keep(
+    cms: Cms, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = [publish(cms, site, title, "--json").json["version"] for title in ("One", "Two", "Three")]
+    ran = publish(cms, site, "Four", "--keep", "3")
+    assert "Of the old ones, 1 snapshot version removed, " in ran.out
+    monkeypatch.setenv("CMS_KEEP_VERSIONS", "2")
+    told = publish(cms, site, "Five", "--json").json
+    monkeypatch.delenv("CMS_KEEP_VERSIONS")
+    assert told["pruned"] == [versions[2], versions[1]]
+    listed = [one["version"] for one in cms("snapshot", "list", "--json").json]
+    assert (listed[0], len(listed)) == (told["version"], 2)
+    assert publish(cms, site, "Six", "--keep", "0").status == 2
+    assert "pruned" not in publish(cms, site, "Seven", "--json").json
+
+
+def test_a_build_whose_old_versions_cannot_be_deleted_is_one(cms: Cms, site: Path) -> None:
+    for title in ("One", "Two"):
+        publish(cms, site, title)
+    (site / ".cms/_readers").write_text("in the way")
+    ran = publish(cms, site, "Three", "--keep", "1")
+    assert ran.status == 0
+    assert "now current" in ran.out
+    assert "Old snapshot versions were not deleted: cannot read " in ran.err
+    assert len(cms("snapshot", "list", "--json").json) == 3
+
+
+def test_prune_goes_through_all_workspaces(cms: Cms, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CMS_KEEP_VERSIONS", "2")
+    for title in ("One", "Two", "Three"):
+        publish(cms, site, title, "--keep", "9")
+        other = site / "workspace.yaml"
+        other.write_text(other.read_text().replace("id: site", "id: other"))
+        publish(cms, site, title, "--keep", "9")
+        other.write_text(other.read_text().replace("id: other", "id: site"))
+    ran = cms("snapshot", "prune", "--all-workspaces")
+    assert [line.partition(", ")[0] for line in ran.out.splitlines()] == [
+        "other: 1 snapshot version removed",
+        "site: 1 snapshot version removed",
+    ]
+    told = cms("snapshot", "prune", "--all-workspaces", "--keep", "2", "--json").json
+    assert told == [{"workspace": name, "removed": [], "bytes": 0, "inUse": []} for name in ("other", "site")]
+    assert cms("snapshot", "prune", "--all-workspaces", "-w", "other").status == 2
+    assert cms("snapshot", "prune", "2026", "--keep", "2").status == 2
+    version = cms("snapshot", "list", "--json").json[1]["version"]
+    assert cms("snapshot", "prune", version).status == 0
 
 
 def test_prune_frees_the_cache_of_what_it_removes(cms: Cms, site: Path) -> None:

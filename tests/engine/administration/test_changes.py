@@ -117,9 +117,8 @@ def test_versions(site: Site, olga: Administrator) -> None:
     with pytest.raises(ActivationConflict):
         roll_back(olga, expected=two)  # somebody was quicker: found out before anything is noted
     three = site.publish("three")
-    removed, _ = prune(olga, 1)
-    assert removed == [two]
-    assert prune(olga, 1)[0] == []
+    assert prune(olga, 1).removed == [two]
+    assert prune(olga, 1).removed == []
     assert said(site) == [
         ("version_activated", f"Made {two} the current snapshot version, instead of {one}."),
         ("version_rolled_back", f"Rolled back from {two} to the previous snapshot version, {one}."),

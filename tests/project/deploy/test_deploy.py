@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
+from cli.commands import OF_COMMANDS
 from server.settings import TABLE, read_settings
 from tests.project.test_docs import tables
 from tests.servers.ports import free_port
@@ -21,7 +22,7 @@ from tests.sites.served_site import Site, eventually, serving
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
-VARIABLES = {setting.variable for setting in TABLE}
+VARIABLES = {setting.variable for setting in TABLE} | OF_COMMANDS
 
 
 def assignments(text: str) -> dict[str, str]:
@@ -29,16 +30,30 @@ def assignments(text: str) -> dict[str, str]:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
-def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    unit = tmp_path / "parquetry.service"
-    text = (DEPLOY / "parquetry.service").read_text()
-    assert text.count("/opt/parquetry/bin/cms serve") == 1
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("parquetry", "cms serve"), ("parquetry-prune", "cms snapshot prune --all-workspaces")],
+)
+def test_systemd_accepts_the_unit(tmp_path: Path, name: str, command: str) -> None:
+    unit = tmp_path / f"{name}.service"
+    text = (DEPLOY / unit.name).read_text()
+    assert text.count(f"/opt/parquetry/bin/{command}\n") == 1
     unit.write_text(text.replace("/opt/parquetry/bin/cms", sys.executable))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False, timeout=60
     )
     about_it = [line for line in done.stderr.splitlines() if "parquetry" in line]
     assert (done.returncode, about_it) == (0, [])
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
+def test_systemd_accepts_the_timer(tmp_path: Path) -> None:
+    for name in ("parquetry-prune.service", "parquetry-prune.timer"):
+        text = (DEPLOY / name).read_text()
+        (tmp_path / name).write_text(text.replace("/opt/parquetry/bin/cms", sys.executable))
+    command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "parquetry-prune.timer")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "parquetry" in line]) == (0, [])
 
 
 def test_the_settings_of_the_unit_are_ones_the_server_takes() -> None:
