@@ -55,6 +55,7 @@ from server.reference.workspace_document import encoded_document
 from server.settings import Settings
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
+from server.worker_states import WorkerStates
 from server.workspaces.workspaces import NotReady, Workspaces
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
@@ -152,7 +153,8 @@ def create_app(
     delivery = Delivery(workspaces, admission, views, making, known, pinning, clock, descriptions)
     pictures = Pictures(store.cache, settings.picture_cache)
     asset_delivery = AssetDelivery(store, pictures)
-    health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store))
+    states = WorkerStates(store, workspaces, views, rate_limits, clock)
+    health = Health(workspaces, rate_limits, views, freshness, keeper_lock(store), states, clock)
     console_routes = [] if console is None else _console_routes(console, settings.public_url, proxies)
 
     @asynccontextmanager
@@ -160,6 +162,7 @@ def create_app(
         await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
         await asyncio.to_thread(views.start)
         last_use.start()
+        states.start()
         connections.start()
         told = asyncio.ensure_future(metrics.keep(workspaces, views)) if metrics else None
         try:
@@ -169,6 +172,7 @@ def create_app(
                 told.cancel()
             await connections.stop()
             await rate_limits.stop()
+            await asyncio.to_thread(states.stop)
             await asyncio.to_thread(views.stop)
             await asyncio.gather(*(asyncio.to_thread(one.stop) for one in (workspaces, last_use)))
             lanes.shutdown()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -14,7 +14,10 @@ from engine.access.audit.log import AuditLog
 from server.delivery.rate_limit import RateLimits
 from server.http.headers import JSON
 from server.mirror.freshness import Freshness
+from server.states.states import Trouble
+from server.states.table import AUDIT, BUCKET, KEEPER, ROWS, STORE
 from server.views.collection import ViewCollection
+from server.worker_states import WorkerStates
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
@@ -22,24 +25,13 @@ from snapshots.times import format_datetime
 from snapshots.version import VERSION, commit
 
 # Only the log names paths and failures of this machine (decision 66).
-STORE_UNREADABLE = (
-    "The store cannot be read; the log says why. Until it is back, snapshot versions that are open are still served, "
-    "and page views are dropped."
-)
-CURRENT_UNREADABLE = (
-    "The file `current` cannot be read; the log says why. The last good snapshot version is still served."
-)
 ACCESS_UNREADABLE = "The keys cannot be read; the log says why. No key is accepted until then."
 ACCESS_KEPT = "The keys cannot be read; the log says why. The last good list of keys stays in force."
-AUDIT_LATE = (
-    "The audit log cannot be written; the log says why. Rights can be taken away, and these changes are added to it "
-    "once it can be; no others are made."
+CURRENT_KEPT = "The file `current` cannot be read; the log says why. The last good snapshot version is still served."
+CURRENT_NONE = (
+    "The file `current` cannot be read; the log says why. Nothing of the workspace is served until "
+    "`cms snapshot activate` has written it again."
 )
-KEEPER_AWAY = (
-    "The keeper is not running, and is started again: until then, page views are not counted, and webhooks, expiry "
-    "e-mails and the console wait; in front of a bucket, what changes there is not followed."
-)
-STORE_UNREACHABLE = "The store cannot be reached; the log says why. The content on this machine is still served."
 INCOMPLETE = "It could not be downloaded completely, and is tried again; the log says why."
 REFUSED = "It could not be opened, and is tried again; the log says why."
 _NEVER_STORED = {"Cache-Control": "no-store"}
@@ -55,8 +47,13 @@ class Health:
         views: ViewCollection,
         freshness: Freshness | None,
         keeper: FileLock,
+        states: WorkerStates,
+        clock: Callable[[], int],
     ) -> None:
-        """``freshness`` is that of a store in a bucket, ``None`` for a directory; ``keeper`` is the keeper's lock."""
+        """``freshness`` is that of a store in a bucket, ``None`` for a directory; ``keeper`` is the keeper's lock;
+        ``clock`` returns the present instant in UTC milliseconds."""
+        self._states = states
+        self._clock = clock
         self._freshness = freshness
         self._workspaces = workspaces
         self._views = views
@@ -71,6 +68,7 @@ class Health:
         """Answer 200 once at least one workspace can be served, else 503; both with the versions served and the
         problems."""
         keeper, late = await asyncio.to_thread(self._found)
+        troubles = await asyncio.to_thread(self._states.of_machine)
         workspaces = [self._workspace(workspace, workspace.id in late) for workspace in self._workspaces.all()]
         refusal = None if self._freshness is None else self._freshness.refusal()
         unable = [] if self._freshness is None else self._freshness.unable(one.id for one in self._workspaces.all())
@@ -84,6 +82,7 @@ class Health:
             "rateLimit": {"problems": list(self._rate_limits.problems.values())},
             "pageViews": self._page_views(),
             "program": {"version": VERSION, "commit": commit()},
+            "troubles": [self._told(trouble, seconds) for trouble, seconds in troubles],
         }
         if not ready:
             body["message"] = _why(refusal, unable)
@@ -99,16 +98,28 @@ class Health:
                 with suppress(ParquetryError):
                     if AuditLog(workspace.workspace_store.objects, workspace.id).late():
                         late.add(workspace.id)
-        return {"running": running, "problem": None if running else KEEPER_AWAY}, late
+        return {"running": running, "problem": None if running else ROWS[KEEPER].told}, late
+
+    def _told(self, trouble: Trouble, seconds: float) -> dict[str, object]:
+        row = ROWS[trouble.what]
+        return {
+            "what": trouble.what,
+            "workspace": trouble.workspace or None,
+            "since": format_datetime(self._clock() - int(seconds * 1000)),
+            "seconds": round(seconds),
+            "alert": row.alert,
+            "alertIn": max(0, round(row.after - seconds)),
+            "message": row.told,
+        }
 
     def _store(self) -> dict[str, object] | None:
         return None if self._freshness is None else {"lastContact": self._freshness.age()}
 
     def _problem(self) -> str | None:
         if self._workspaces.complaint is not None:
-            return STORE_UNREADABLE
+            return ROWS[STORE].told
         if self._freshness is not None and not self._freshness.contact().reachable:
-            return STORE_UNREACHABLE
+            return ROWS[BUCKET].told
         return None
 
     def _page_views(self) -> dict[str, object]:
@@ -125,7 +136,7 @@ class Health:
             "refused": self._refused(workspace),
             "behind": self._behind(workspace),
             "counts": format_datetime(views.counts_at) if views.counts_at else None,
-            "problems": [*self._problems(workspace), *([AUDIT_LATE] if is_late else [])],
+            "problems": [*self._problems(workspace), *([ROWS[AUDIT].told] if is_late else [])],
         }
 
     def _refused(self, workspace: ServedWorkspace) -> dict[str, str] | None:
@@ -140,7 +151,9 @@ class Health:
         return [{"what": what, "since": format_datetime(since)} for what, since in sorted(behind.items())]
 
     def _problems(self, workspace: ServedWorkspace) -> list[str]:
-        found = [] if workspace.snapshots.complaint is None else [CURRENT_UNREADABLE]
+        found = []
+        if workspace.snapshots.complaint is not None:
+            found.append(CURRENT_NONE if workspace.snapshots.served is None else CURRENT_KEPT)
         if workspace.access.complaint is not None:
             found.append(ACCESS_UNREADABLE if workspace.access.list is None else ACCESS_KEPT)
         return found + self._views.problems(workspace.id)

@@ -13,11 +13,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.views.collecting.spool import SPOOL, VIEWS
+from engine.views.collecting.spool import VIEWS
 from server.background.presence import keeper_lock
+from server.background.views.spools import waiting_views
 from server.metrics import DIRECTORY
 from server.mirror.freshness import Freshness
+from server.states.clock_watch import steady_ms
+from server.states.pages import MachineStates
+from server.states.rules import METRIC
+from server.states.states import MACHINE, States
+from server.states.table import TABLE
 from snapshots.problems import ParquetryError
+from snapshots.store.current import Current
 from snapshots.store.store import Store
 from snapshots.version import VERSION, commit
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
 
+TROUBLE_MEANING: Final = "For how long something has not been as it should be; 0 while it is."
 _TRIES: Final = 100
 _PAUSE_SECONDS: Final = 0.01
 
@@ -35,10 +43,11 @@ class MetricsAddressTaken(ParquetryError):
 
 
 @contextmanager
-def metrics_served(address: str, store: Store, freshness: Freshness | None = None) -> Iterator[str]:
+def metrics_served(address: str, store: Store, states: States, freshness: Freshness | None = None) -> Iterator[str]:
     """Serve ``http://<address>/metrics`` in a thread while the block runs, and yield the address with its real port.
 
-    ``freshness`` is that of a store in a bucket, ``None`` for a directory.
+    ``states`` are what this process knows to be wrong; ``freshness`` is that of a store in a bucket, ``None`` for a
+    directory.
 
     To be entered before any process begins to count: it tells them, through the environment, where. Raises
     ``MetricsAddressTaken``.
@@ -54,7 +63,7 @@ def metrics_served(address: str, store: Store, freshness: Freshness | None = Non
             registry = prometheus_client.CollectorRegistry()
             whole = multiprocess.MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]  # the library has no types here
             registry.register(_Living(directory, whole.collect, multiprocess.mark_process_dead))
-            registry.register(_Stored(store, freshness, prometheus_client.core.GaugeMetricFamily))
+            registry.register(_Stored(store, states, freshness, prometheus_client.core.GaugeMetricFamily))
             try:
                 server, thread = prometheus_client.start_http_server(int(port), host.strip("[]"), registry)
             except OSError as error:
@@ -101,8 +110,15 @@ class _Living:
 class _Stored:
     """Metrics that are read off the program and the store's files at the time of asking."""
 
-    def __init__(self, store: Store, freshness: Freshness | None, gauge: type[GaugeMetricFamily]) -> None:
+    def __init__(
+        self, store: Store, states: States, freshness: Freshness | None, gauge: type[GaugeMetricFamily]
+    ) -> None:
         self._store = store
+        self._states = MachineStates(store, states, steady_ms)
+        self._workspaces: set[str] = set()
+        """All that were seen: what is told of one does not end where it cannot be looked at."""
+        self._current: dict[str, Current] = {}
+        """The last that could be read, by workspace."""
         self._keeper = keeper_lock(store)
         self._freshness = freshness
         self._gauge = gauge
@@ -138,19 +154,21 @@ class _Stored:
         except (ParquetryError, OSError):
             names = []
             readable.add_metric((), 0)
-        for name in names:
+        self._workspaces.update(names)
+        for name in sorted(self._workspaces):
             workspace_store = self._store.workspace(name)
-            try:
-                found = workspace_store.current()
-            except (ParquetryError, OSError):
-                found = None
+            with suppress(ParquetryError, OSError):
+                read = workspace_store.current()
+                if read is not None:
+                    self._current[name] = read
+            found = self._current.get(name)
             if found is not None:
                 current.add_metric((name, found.version), 1)
                 activated.add_metric((name,), found.activated_at / 1000)
-            size, age = _spool(workspace_store.directory / VIEWS / SPOOL)
+            size, age = waiting_views(workspace_store.directory / VIEWS)
             spooled.add_metric((name,), size)
             waiting.add_metric((name,), age)
-        yield from (program, current, activated, spooled, waiting, readable, keeper)
+        yield from (program, current, activated, spooled, waiting, readable, keeper, self._troubles())
         if self._freshness is not None:
             contact = self._gauge("parquetry_store_contact_age_seconds", "Since the store, a bucket, last answered.")
             seconds = self._freshness.age()
@@ -166,20 +184,16 @@ class _Stored:
                     behind.add_metric((name, what), since / 1000)
             yield behind
 
-
-def _spool(directory: Path) -> tuple[int, float]:
-    """Return the bytes of views in a spool, and the seconds since its oldest segment was last written to."""
-    size = 0
-    oldest = now = time.time()
-    for segment in directory.glob("*/*.ndjson"):
-        try:
-            found = segment.stat()
-        except OSError:  # it is where it belongs by now, or nobody's to look at
-            continue
-        if found.st_size:
-            size += found.st_size
-            oldest = min(oldest, found.st_mtime)
-    return size, now - oldest
+    def _troubles(self) -> Metric:
+        """The one metric of all rows: it is there while all is well, too, so that an alert never lacks it."""
+        family = self._gauge(METRIC, TROUBLE_MEANING, labels=("what", "workspace"))
+        now = steady_ms()
+        lasting = {(one.what, one.workspace): one.seconds(now) for one in self._states.troubles()}
+        workspaces = self._workspaces | {workspace for _, workspace in lasting if workspace}
+        for row in TABLE:
+            for workspace in sorted(workspaces) if row.of == "workspace" else (MACHINE,):
+                family.add_metric((row.what, workspace), lasting.get((row.what, workspace), 0))
+        return family
 
 
 def _alive(pid: int) -> bool:

@@ -24,10 +24,12 @@ from server.app import create_app
 from server.background.supervision import kept
 from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, STARTING, log_config
+from server.lookout import looked_out
 from server.metrics_address import metrics_served
 from server.mirror.freshness import Freshness
 from server.serving_note import serving_noted
 from server.settings import Settings, describe
+from server.states.states import States
 from server.workers import ServerWorkers, WorkerFailed, note_hangup
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
@@ -74,11 +76,13 @@ def run_server(
     _allow_open_files()
     store = settings.open_store()
     freshness = Freshness(store, settings.max_stale, now_ms) if is_bucket(settings.store) else None
-    metrics = metrics_served(settings.metrics, store, freshness) if settings.metrics else nullcontext()
     with (
+        looked_out(store, freshness) as states,
         nullcontext(listening_at) if listening_at else listening(settings.host, settings.port) as listener,
-        metrics as metrics_address,
-        kept(settings, log) as console,
+        (
+            metrics_served(settings.metrics, store, states, freshness) if settings.metrics else nullcontext()
+        ) as metrics_address,
+        kept(settings, log, states) as console,
         serving_noted(store, settings.public_url or address_of(listener, settings.host)),
     ):
         address = address_of(listener, settings.host)
@@ -107,7 +111,7 @@ def run_server(
         if settings.workers == 1:
             _run_here(config, listener, note_hangup if around is None else _end_here, on_ending)
         else:
-            _run_workers(config, listener)
+            _run_workers(config, listener, states)
     _log.info("stopped")
 
 
@@ -168,9 +172,9 @@ def _end_here(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def _run_workers(config: Config, listener: socket.socket) -> None:
+def _run_workers(config: Config, listener: socket.socket, states: States) -> None:
     try:
-        ServerWorkers(config, listener).run()
+        ServerWorkers(config, listener, states).run()
     except WorkerFailed:
         raise ServerError("A worker process did not start; the log says why.") from None
 

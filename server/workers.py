@@ -15,6 +15,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 from server.logs import LOGGER
 from server.processes.child import ANSWER_SECONDS, Child
+from server.states.states import States
+from server.states.table import WORKER
 
 LOOK_SECONDS: Final = 0.5
 """Seconds within which a signal is followed, and for which a slot stays empty at least before its next worker."""
@@ -31,7 +33,9 @@ class WorkerFailed(Exception):
 class ServerWorkers:
     """``config.workers`` processes, between the begin of ``run`` and its end by SIGTERM or SIGINT."""
 
-    def __init__(self, config: Config, listener: socket.socket) -> None:
+    def __init__(self, config: Config, listener: socket.socket, states: States) -> None:
+        """``states`` takes note of workers that die."""
+        self._states = states
         self._config = config
         self._listener = listener
         self._ending = False
@@ -69,6 +73,7 @@ class ServerWorkers:
                 continue
             if worker.exitcode == STARTUP_FAILURE:
                 raise WorkerFailed
+            self._states.wrong(WORKER)
             _log.error("a worker process ended with status %d: another one is started", worker.exitcode)
             time.sleep(max(0.0, worker.started_at + LOOK_SECONDS - time.monotonic()))
             try:

@@ -18,6 +18,8 @@ from server.mirror.freshness import Freshness
 from server.mirror.silence import Silence
 from server.processes.child import ANSWER_SECONDS, Child
 from server.settings import Settings
+from server.states.states import States
+from server.states.table import WORKER
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.durable import make_directory, writing
@@ -39,9 +41,10 @@ class ConsoleNotServed(ParquetryError):
 
 
 @contextmanager
-def kept(settings: Settings, log: dict[str, Any]) -> Iterator[str | None]:
+def kept(settings: Settings, log: dict[str, Any], states: States) -> Iterator[str | None]:
     """Keep a keeper running during the block, with the configuration ``log`` of the log; return the path of the socket
     that takes the console's requests, ``None`` where the console is off. What is sent while the keeper starts waits.
+    ``states`` takes note of a keeper that dies.
 
     Raises ``ConsoleNotServed``, and ``StoreError`` where a bucket cannot be opened or its mirror not be written.
     """
@@ -53,7 +56,7 @@ def kept(settings: Settings, log: dict[str, Any]) -> Iterator[str | None]:
             make_directory(store.root)
         silence = Silence(Freshness(store, None, now_ms))
     with _socket(settings) as console:
-        supervision = _Supervision((settings, log, console), silence)
+        supervision = _Supervision((settings, log, console), silence, states)
         supervision.start()
         try:
             yield None if console is None else console.path
@@ -86,7 +89,8 @@ def _socket(settings: Settings) -> Iterator[Socket | None]:
 class _Supervision:
     """Keeps the process running between ``start`` and ``stop``."""
 
-    def __init__(self, arguments: tuple[object, ...], silence: Silence | None) -> None:
+    def __init__(self, arguments: tuple[object, ...], silence: Silence | None, states: States) -> None:
+        self._states = states
         self._arguments = arguments
         self._silence = silence
         self._keeper: Child | None = None
@@ -131,6 +135,7 @@ class _Supervision:
         if time.monotonic() < self._next_at:
             return
         if keeper is not None:
+            self._states.wrong(WORKER)
             _log.error("the keeper ended with status %s; it is started again", keeper.exitcode)
             self._keeper = None
             keeper.close()

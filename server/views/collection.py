@@ -76,7 +76,7 @@ class ViewCollection:
         """``shared_url`` is that of a Redis or Valkey over which machines tell duplicates and limits together."""
         self._shared_url = shared_url
         self._shared: SharedVisitors | None = None
-        self._not_shared = False
+        self.is_not_shared = False
         self._store = store
         self._workspaces = workspaces
         self._visitors = visitors
@@ -208,7 +208,7 @@ class ViewCollection:
         return [one for one, verdict in zip(admitted, verdicts, strict=True) if verdict in (Verdict.NEW, None)]
 
     def _shared_changed(self, reason: str | None) -> None:
-        self._not_shared = reason is not None
+        self.is_not_shared = reason is not None
         if reason is None:
             _log.info("duplicate page views are recognised across all machines again")
         else:
@@ -228,7 +228,7 @@ class ViewCollection:
         """The problems of a workspace's views, for ``/readyz``."""
         workspace_views = self._of_workspace(workspace)
         found = [] if workspace_views.complaint is None else [COUNTS_UNREADABLE]
-        if self._not_shared:
+        if self.is_not_shared:
             found.append(NOT_SHARED)
         _, others = workspace_views.counts.total_and_recent(Kind.OTHER, OTHERS, jst_day(self._clock()))
         if others:

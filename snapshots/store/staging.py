@@ -131,6 +131,16 @@ def sweep(snapshots: Path) -> None:
                 _sweep_if_dead(directory)
 
 
+def builds_under_way(snapshots: Path) -> list[int]:
+    """Return when each build began whose files are in ``snapshots`` (UTC milliseconds, by the file system's clock), be
+    it still running or killed."""
+    began = []
+    for lock in snapshots.glob(f"{_STAGING}*{_LOCK}"):
+        with suppress(OSError):
+            began.append(lock.stat().st_mtime_ns // 1_000_000)
+    return began
+
+
 def _sweep_if_dead(directory: Path) -> None:
     lock = FileLock(_lock_of(directory))
     if lock.take():

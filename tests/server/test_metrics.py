@@ -18,6 +18,8 @@ import pytest
 from server.metrics import DIRECTORY, route_of
 from server.metrics_address import _Living, metrics_served
 from server.settings import InvalidSetting, read_settings
+from server.states.clock_watch import steady_ms
+from server.states.states import States
 from snapshots.version import VERSION, commit
 from tests.programs.copied_process import ROOT
 from tests.project.test_docs import tables
@@ -154,7 +156,9 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
         }
     told = {name for name, *_ in tables("operators.md", "metric", "labels", "meaning")}
     assert found <= told
-    source = "".join((ROOT / "server" / name).read_text() for name in ("metrics.py", "metrics_address.py"))
+    source = "".join(
+        (ROOT / "server" / name).read_text() for name in ("metrics.py", "metrics_address.py", "states/rules.py")
+    )
     for name in told:
         assert name.removeprefix("parquetry_").removesuffix("_total") in source, name
 
@@ -162,7 +166,7 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
 def test_a_process_that_has_just_begun_to_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DIRECTORY, "not yet")
     store = Site(tmp_path).store
-    with metrics_served("127.0.0.1:0", store) as address:
+    with metrics_served("127.0.0.1:0", store, States("server", steady_ms)) as address:
         begun = Path(os.environ[DIRECTORY]) / f"counter_{os.getpid()}.db"
         begun.touch()  # as it is for a moment, before it is filled
         filling = threading.Timer(0.2, lambda: begun.write_bytes(struct.pack("i", 8) + bytes(100)))

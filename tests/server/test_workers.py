@@ -14,6 +14,8 @@ from uvicorn import Config
 
 from server import workers
 from server.processes.child import Child
+from server.states.clock_watch import steady_ms
+from server.states.states import States
 from server.workers import ServerWorkers
 from tests.server.processes.test_child import running, work
 from tests.sites.halting import has_ended
@@ -54,6 +56,6 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
 
     monkeypatch.setattr(workers, "wait", wait)
     with socket.socket() as listener:
-        ServerWorkers(Config(nothing, workers=2), listener).run()
+        ServerWorkers(Config(nothing, workers=2), listener, States("server", steady_ms)).run()
     assert running(tmp_path) == set(), "all were told to end"
     assert caplog.text.count("a worker process cannot be started: [Errno 11]") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from engine.views.collecting.spool import SPOOL, VIEWS
@@ -18,3 +19,19 @@ def _is_empty(directory: Path) -> bool:
         return next(directory.iterdir(), None) is None
     except OSError:
         return False
+
+
+def waiting_views(views: Path) -> tuple[int, float]:
+    """Return the bytes of views that wait in a workspace's views directory, and the seconds since the oldest of them
+    was last written to."""
+    size = 0
+    oldest = now = time.time()
+    for segment in (views / SPOOL).glob("*/*.ndjson"):
+        try:
+            found = segment.stat()
+        except OSError:  # it is where it belongs by now, or nobody's to look at
+            continue
+        if found.st_size:
+            size += found.st_size
+            oldest = min(oldest, found.st_mtime)
+    return size, now - oldest

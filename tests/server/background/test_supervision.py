@@ -20,6 +20,8 @@ from server.background.keeper import Socket, keep
 from server.background.supervision import kept
 from server.processes.child import Child
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.states import States
 from tests.server.processes.test_child import running, work
 from tests.sites.halting import has_ended
 from tests.sites.served_site import eventually
@@ -46,7 +48,7 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
     monkeypatch.setattr(supervision, "keep", kept_by)
     monkeypatch.setattr(supervision, "RESTART_SECONDS", 0.02)
     monkeypatch.setattr(supervision, "LOOK_SECONDS", 0.01)
-    with kept(Settings(store=str(tmp_path / "store")), {}):
+    with kept(Settings(store=str(tmp_path / "store")), {}, States("server", steady_ms)):
         eventually(lambda: running(tmp_path))
         [killed] = running(tmp_path)
         (tmp_path / str(killed)).unlink()
@@ -73,7 +75,8 @@ from tests.server.background.test_supervision import keep_without_end
 if __name__ == "__main__":
     tempfile.tempdir = sys.argv[1]
     supervision.keep = keep_without_end
-    with supervision.kept(Settings(store=sys.argv[1] + "/store", console=True), {"version": 1}):
+    states = States("server", steady_ms)
+    with supervision.kept(Settings(store=sys.argv[1] + "/store", console=True), {"version": 1}, states):
         threading.Event().wait()
 """
 

@@ -207,9 +207,11 @@ PROGRAM = """
 import sys, tempfile
 from server.background.supervision import ConsoleNotServed, kept
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.states import States
 tempfile.tempdir = sys.argv[2]  # what TMPDIR sets, but for a directory that is not there
 try:
-    with kept(Settings(store=sys.argv[1], console=True), {}):
+    with kept(Settings(store=sys.argv[1], console=True), {}, States("server", steady_ms)):
         pass
 except ConsoleNotServed as error:
     print(error)
