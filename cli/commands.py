@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": ("cli.creating.demo", "Serve a bundled example and print commands to try."),
     "init": ("cli.creating.init", "Create a starter workspace, ready to build."),
     "import": ("cli.creating.imports", "Create a workspace from another CMS's export."),
+    "adopt": ("cli.adopt.command", "Compare a workspace with the site that it was made of."),
     "check": ("cli.check", "List every problem in a workspace."),
     "review": ("cli.review.command", "Report what publishing would change, for a pull request."),
     "snapshot": ("cli.snapshot.command", "Build and inspect snapshot versions, and make one current."),
@@ -40,7 +41,7 @@ COMMANDS = {
 """The module whose ``app`` is the command, and the command's summary in ``cms --help``, by name."""
 
 GROUPS = {
-    "To begin with": ("demo", "init", "import"),
+    "To begin with": ("demo", "init", "import", "adopt"),
     "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "redirects", "editor-config"),
     "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
     "For analysts": ("views",),
@@ -50,7 +51,6 @@ GROUPS = {
 """The commands in the order of ``cms --help``, by those who use them most."""
 
 OTHER_WORDS = {
-    "adopt": "init",
     "clean": "snapshot prune",
     "convert": "import",
     "copy": "snapshot push",

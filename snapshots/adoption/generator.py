@@ -13,6 +13,10 @@ from snapshots.adoption.site import Site, literal
 from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
 
 _NO_TAGS: Mapping[str, str] = {}
+_NAMES = (
+    "year|month|day|title|slug|slugorfilename|filename|contentbasename|name|"
+    "path|basename|section|sections|categories|category|collection|lang"
+)
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -36,6 +40,11 @@ class Setting(msgspec.Struct, frozen=True):
         """Return the values in the configuration of the site at ``root``, in order."""
         texts = (_text(path) for pattern in self.files for path in sorted(root.glob(pattern)))
         return [str(found) for text in texts for found in re.findall(self.expression, text, re.MULTILINE)]
+
+
+def permalinks(files: tuple[str, ...]) -> Setting:
+    """Return the setting of every template of addresses with names after colons, under whatever key."""
+    return Setting(files, rf"[=:]\s*[\"']?(/?(?:[\w.-]+/)*:(?:{_NAMES})\b[^\s\"',}}\]]*)")
 
 
 class Generator(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +82,11 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Says that pages of the future are made."""
     ends: tuple[str, ...] = ()
     """The keys, in lower case, whose date ends a page's time."""
+    addresses: tuple[str, ...] = ()
+    """Templates of pages' addresses, such as ``/:year/:month/:title/``, besides those that follow from folders and
+    names. ``snapshots/adoption/proof/addresses.py`` lists what may stand after a colon or in braces."""
+    address_settings: tuple[Setting, ...] = ()
+    """Name further templates."""
     tags: Mapping[str, str] = _NO_TAGS
     """The replacements of tags in the texts; an empty text drops a tag."""
     read: Callable[[Path, list[str]], Site | None] | None = None
@@ -95,6 +109,11 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
             base = known.parent.relative_to(root).as_posix()
             made = [one if base == "." else f"{base}/{one}" for one in made]
         return list(dict.fromkeys(made))
+
+    def address_templates(self, root: Path) -> list[str]:
+        """Return the templates of the addresses of pages of the site at ``root``."""
+        said = [value for setting in self.address_settings for value in setting.values(root)]
+        return list(dict.fromkeys((*said, *self.addresses)))
 
     def rules(self, root: Path, files: list[str]) -> Rules:
         """Return the rules that say which files of the site at ``root`` are left out."""

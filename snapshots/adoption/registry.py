@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from snapshots.adoption.generator import Generator
@@ -27,3 +28,13 @@ GENERATORS: Final = (
     *(ZOLA, HUGO, HEXO, JEKYLL, ELEVENTY, ASTRO, DOCUSAURUS, VITEPRESS, NUXT, MKDOCS, PELICAN, GATSBY, KEYSTATIC),
     *(DECAP, OBSIDIAN, PLAIN),
 )
+
+
+def at_work_in(root: Path) -> list[Generator]:
+    """Return the generators and editors that work on the folder of a site, what is told by less later."""
+    return [one for one in GENERATORS if one.is_of(root)]
+
+
+def generator_of(root: Path) -> Generator:
+    """Return the generator that makes the site at ``root``."""
+    return next((one for one in at_work_in(root) if not one.edits), PLAIN)

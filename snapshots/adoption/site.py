@@ -35,6 +35,8 @@ class Collection(msgspec.Struct):
     collection: str | None = None
     """``from`` of the API."""
     kind: ApiKind = ApiKind.LIST
+    has_pages: bool = True
+    """Whether the generator makes a page of each file; otherwise they are data for other pages."""
     notes: list[str] = msgspec.field(default_factory=list)
     """Decisions left to a person."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from snapshots.adoption.generator import Generator
 from snapshots.adoption.reading_folders import read_folders
-from snapshots.adoption.registry import GENERATORS, PLAIN
+from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
 from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Site, literal
 from snapshots.documents.document import format_of
@@ -24,8 +24,7 @@ _NO_CONTENT = frozenset(
 def look_at(root: Path) -> Site:
     """Return what the folder of a site holds, as the generator that makes the site reads it."""
     every, others = _content_files(root)
-    at_work = [one for one in GENERATORS if one.is_of(root)]
-    makes = next((one for one in at_work if not one.edits), PLAIN)
+    at_work, makes = at_work_in(root), generator_of(root)
     is_plain = makes is PLAIN
     files = every if is_plain else [file for file in every if file.partition("/")[0] not in _MADE]
     rules = makes.rules(root, every)
@@ -51,6 +50,12 @@ def look_at(root: Path) -> Site:
     folders = {file.partition("/")[0] for file in known if "/" in file} - _NO_CONTENT
     site.left_out += [file for file in others if "/" in file and file.partition("/")[0] in folders]
     return site
+
+
+def content_files(root: Path) -> list[str]:
+    """Return every file of a site that could be content, whether the generator makes a page of it or not."""
+    files, _ = _content_files(root)
+    return files if generator_of(root) is PLAIN else [file for file in files if file.partition("/")[0] not in _MADE]
 
 
 def _site(root: Path, files: list[str], generators: list[Generator]) -> Site:

@@ -19,7 +19,7 @@ _ALMOST_OPENING = re.compile(
     r"(?P<mark>[-\u2010-\u2015\u2212\uff0d]{2,})[ \t]*\r?\n"
     r"(?=[ \t]*[\w-]+[ \t]*[:\uff1a])"
 )
-_NAMED_OPENING = re.compile(r"---[ \t]*(?P<format>yaml|yml|toml|json)[ \t]*\r?\n", re.IGNORECASE)
+_NAMED_OPENING = re.compile(r"---[ \t]*(?P<format>[A-Za-z]\w*)[ \t]*\r?\n")
 _ALMOST_CLOSING = re.compile(r"^[ \t\u3000]*[-\u2010-\u2015\u2212\uff0d]{2,}[ \t\u3000]*\r?$", re.MULTILINE)
 _WIDE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+)[ \t\u3000]*\uff1a")
 _CLOSE_COLON = re.compile(r"[ ]*(?:- +)*([\w.-]+):[^ \t\r\n/\\:]")
@@ -57,7 +57,10 @@ def front_matter_slip(text: str) -> tuple[int, str] | None:
         return None
     named = _NAMED_OPENING.match(text)
     if named is not None and _ALMOST_CLOSING.search(text, named.end()):
-        instead = _BEGINNINGS[named["format"].lower()]
+        instead = _BEGINNINGS.get(named["format"].lower())
+        if instead is None:
+            name = named["format"]
+            return 1, f"front matter in {name} is a program, and none is run: write it as YAML, between lines of ---"
         return 1, f"front matter begins with a line of ---, without the name of a format: {instead}"
     opening = _ALMOST_OPENING.match(text)
     if opening is None or not _ALMOST_CLOSING.search(text, opening.end()):

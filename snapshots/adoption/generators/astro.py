@@ -26,9 +26,10 @@ def _read(_root: Path, files: list[str]) -> Site | None:
 ASTRO = Generator(
     name="Astro",
     known_by=("astro.config.*",),
+    content=(_BASE,),
     left_out=(
-        LeftOut("src/**/_*/**", "Astro leaves out names that begin with _"),
-        LeftOut("src/**/_*", "Astro leaves out names that begin with _"),
+        LeftOut("**/_*/**", "Astro leaves out names that begin with _"),
+        LeftOut("**/_*", "Astro leaves out names that begin with _"),
     ),
     read=_read,
 )

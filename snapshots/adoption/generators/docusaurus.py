@@ -10,6 +10,7 @@ DOCUSAURUS = Generator(
     name="Docusaurus",
     known_by=("docusaurus.config.*",),
     content=("docs/", "blog/", "src/pages/"),
+    addresses=("/docs/{path}", "/blog/{year}/{month}/{day}/{name}", "/blog/{slug}"),
     left_out=(
         LeftOut("**/_*/**", _UNDERSCORE),
         LeftOut("**/_*", _UNDERSCORE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
 
 _CONFIGURATION = ("_config.yml", "_config.yaml")
 
@@ -25,6 +25,8 @@ HEXO = Generator(
     left_out_settings=(Setting(_CONFIGURATION, r"^(?:skip_render|exclude|ignore):\s*[\"']?([^\s\"'#\[]+)"),),
     starts=("date",),
     starts_off=Setting(_CONFIGURATION, r"^future:\s*(true)|\A(?![\s\S]*^future:)"),
+    addresses=("/:year/:month/:day/:title/",),
+    address_settings=(permalinks(_CONFIGURATION),),
     tags={"comment": "", "{#": "", "raw": "{inner}"},
     sections=True,
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
 from snapshots.adoption.reading import configuration, documents_of
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
@@ -100,9 +100,10 @@ def _resources(files: list[str]) -> set[str]:
     }
 
 
-def _cascaded(root: Path, files: list[str]) -> Iterator[LeftOut]:
-    """Return the folders whose section says in ``cascade`` that pages below are not for everybody, and the files that
-    ``ignoreFiles`` names."""
+def _left_out(root: Path, files: list[str]) -> Iterator[LeftOut]:
+    """Return archetypes, the folders whose section says in ``cascade`` that pages below are not for everybody, and the
+    files that ``ignoreFiles`` names."""
+    yield LeftOut("archetypes/**", "Hugo makes new pages of them")
     values = configuration(root, *(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending in _ENDINGS)) or {}
     ignored = [value for key, value in values.items() if key.lower() == "ignorefiles"]
     for expression in (one for value in ignored if isinstance(value, list) for one in value):
@@ -132,10 +133,11 @@ _CONFIGURATION = tuple(f"{stem}.{ending}" for stem in _CONFIGURATIONS for ending
 HUGO = Generator(
     name="Hugo",
     known_by=_CONFIGURATION,
-    left_out=(LeftOut("archetypes/**", "Hugo makes new pages of them"),),
-    more_left_out=_cascaded,
+    content=("content/",),
+    more_left_out=_left_out,
     starts=("publishdate", "pubdate", "published", "date"),
     starts_off=Setting(_CONFIGURATION, r"(?i)^[\s\"]*buildFuture[\"]?\s*[:=]\s*(true)"),
+    address_settings=(permalinks(_CONFIGURATION + tuple(f"config/_default/permalinks.{one}" for one in _ENDINGS)),),
     ends=("expirydate", "unpublishdate"),
     tags=_LINKS | {"comment": ""},
     read=_read,

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
 from snapshots.adoption.languages import folders_of_languages, is_language, main_first
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.shortcodes import named_in
@@ -53,6 +53,7 @@ def _read(root: Path, files: list[str]) -> Site | None:
                 made.notes.append("files and folders whose names begin with _ are left out, as Jekyll leaves them out")
             options = stated.get(str(name)) if isinstance(stated, dict) else None
             if not (isinstance(options, dict) and plain_truth(options.get("output"))):
+                made.has_pages = False
                 made.notes.append("Jekyll makes no pages of these: they are data for other pages")
             collections.append(made)
             languages += found
@@ -127,6 +128,8 @@ JEKYLL = Generator(
     more_left_out=_excluded,
     starts=("date",),
     starts_off=Setting(("_config.yml", "_config.yaml"), r"^future:\s*(true)"),
+    addresses=("/:categories/:year/:month/:day/:title.html", "/:collection/:path"),
+    address_settings=(permalinks(("_config.yml", "_config.yaml")),),
     tags={"comment": "", "raw": "{inner}"},
     read=_read,
 )

@@ -17,6 +17,8 @@ PELICAN = Generator(
         Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_EXCLUDES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
         Setting(_CONFIGURATION, r"^IGNORE_FILES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
     ),
+    addresses=("/{slug}.html", "/pages/{slug}.html"),
+    address_settings=(Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_(?:URL|SAVE_AS)\s*=\s*[\"']([^\"']+)"),),
     starts=("date",),
     starts_off=Setting(_CONFIGURATION, r"^WITH_FUTURE_DATES\s*=\s*(True)|\A(?![\s\S]*^WITH_FUTURE_DATES)"),
 )

@@ -1,4 +1,4 @@
-"""The real generators make the pages that the sites of the tests say they make."""
+"""The real generators make the pages that the sites of the tests say they make, and adopted sites publish the same."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from tests.programs.node_packages import node_modules
 from tests.programs.python_packages import installed
+from tests.sites.compared_site import adopted, comparison, marks_of
 from tests.sites.generator_sites import (
     ELEVENTY,
     HEXO,
@@ -36,8 +37,16 @@ SITES = {
     "hexo": (HEXO, ["node", "hexo/bin/hexo", "generate", "--silent"], "public"),
     "vitepress": (VITEPRESS, ["node", "vitepress/bin/vitepress.js", "build", "docs"], "docs/.vitepress/dist"),
 }
+WITH_DRAFTS = {
+    "hugo": ("--buildDrafts", "--buildFuture", "--buildExpired"),
+    "jekyll": ("--drafts", "--future", "--unpublished"),
+    "hexo": ("--draft",),
+}
+"""The arguments with which a generator makes pages of what it keeps back otherwise."""
 NOT_PUBLIC = {"pelican": "drafts"}
 """Folders of the output with pages that are no part of the site."""
+OWN_PAGES = {"mkdocs": 1, "vitepress": 1, "pelican": 7}
+"""Pages that the generator's own templates make."""
 
 
 def command_of(name: str, written: list[str], root: Path) -> list[str]:
@@ -55,17 +64,61 @@ def command_of(name: str, written: list[str], root: Path) -> list[str]:
     return written
 
 
-@pytest.mark.parametrize("name", SITES)
-def test_the_generator_makes_these_pages(name: str, tmp_path: Path) -> None:
+def made(name: str, root: Path, *arguments: str) -> Path:
+    """Write the site and have its generator make it; return the folder of the pages."""
     site, written, output = SITES[name]
-    root = write_folder(tmp_path / "site", site.files)
-    command = command_of(name, written, root)
+    write_folder(root, site.files)
+    command = [*command_of(name, written, root), *arguments]
     environment = {**os.environ, "TZ": "UTC", "ELEVENTY_ENV": "production", "JEKYLL_ENV": "production"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert marks_in(root / output, NOT_PUBLIC.get(name, "-")) == site.made
+    if name in NOT_PUBLIC:
+        shutil.rmtree(root / output / NOT_PUBLIC[name])
+    return root / output
 
 
-def marks_in(output: Path, left_out: str) -> set[str]:
-    files = [path for path in output.rglob("*") if path.is_file() and left_out not in path.relative_to(output).parts]
+def marks_in(output: Path) -> set[str]:
+    files = [path for path in output.rglob("*") if path.is_file()]
     return {mark for path in files for mark in MARK.findall(path.read_text(errors="replace"))}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_an_adopted_site_publishes_what_its_generator_makes(name: str, tmp_path: Path) -> None:
+    site, root = SITES[name][0], tmp_path / "site"
+    output = made(name, root)
+    assert marks_in(output) == site.made
+    found = comparison(adopted(root), output)
+    assert found.unpublished == found.unknown == found.inside == ()
+    assert [pair for pair in found.pairs if pair.otherwise] == []
+    assert marks_of(root, [pair.file for pair in found.pairs]) == site.made - site.held
+    assert marks_of(root, [one.file for one in found.held_back]) == site.held
+    assert marks_of(root, [one.file for one in found.data]) == site.data
+    assert len(found.templates) == OWN_PAGES.get(name, 0)
+
+    pair = found.pairs[0]
+    page = output / pair.page.lstrip("/")
+    file = page / "index.html" if page.is_dir() else page
+    before = file.read_text()
+    (mark,) = marks_of(root, [pair.file])
+    file.write_text(before.replace(f"mark{mark}x", "other words"))
+    (changed,) = [one for one in comparison(root, output).pairs if one.otherwise]
+    assert (changed.entry, changed.page) == (pair.entry, pair.page)
+
+    file.unlink()
+    assert [one.name for one in comparison(root, output).unpublished] == [pair.entry]
+
+    words = " ".join(f"word{number}" for number in range(60))
+    (output / "put-in.html").write_text(before.replace(f"mark{mark}x", words))
+    assert [one.name for one in comparison(root, output).unknown] == ["/put-in.html"]
+
+
+@pytest.mark.parametrize("name", WITH_DRAFTS)
+def test_pages_that_a_generator_makes_of_drafts_are_told_from_what_is_live(name: str, tmp_path: Path) -> None:
+    site, root = SITES[name][0], tmp_path / "site"
+    output = made(name, root, *WITH_DRAFTS[name])
+    more = marks_in(output) - site.made
+    assert more
+    found = comparison(adopted(root), output)
+    assert found.unpublished == ()
+    assert marks_of(root, [one.file for one in found.held_back]) == more | site.held
+    assert marks_of(root, [pair.file for pair in found.pairs]) == site.made - site.held
