@@ -15,9 +15,9 @@ from cli.output.wording import plural
 from snapshots.times import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from snapshots.adoption.proof.comparison import Comparison
+    from snapshots.adoption.proof.comparison import Comparison, Only, Pair
 
 _SHOWN = 10
 """Places of each kind that a terminal gets; the page and the JSON document have all."""
@@ -83,46 +83,46 @@ def _print(found: Comparison) -> None:
 
     lines.answer(f"{plural(found.pages, 'page')}, {plural(found.entries, 'entry')}")
     same = sum(not pair.otherwise for pair in found.pairs)
-    lines.answer(f"{same:,} of {plural(len(found.pairs), 'entry')} with a page of their own say what it says")
+    lines.answer(f"Entries that say what their pages say: {same:,} of {len(found.pairs):,}")
+    _places("Published here, and not by the site", found.unpublished, always=True)
     for aspect in Aspect:
-        pairs = found.differing(aspect)
-        _places(f"{len(pairs):,} differ in {aspect}", (f"{one.file}: {one.page}" for one in pairs), len(pairs))
-    published = f"{len(found.unpublished):,} published here, and not by the site"
-    _places(published, (f"{one.name}: {one.file}" for one in found.unpublished), len(found.unpublished), always=True)
+        _places(f"Entries whose {aspect} differs", found.differing(aspect))
+    _places("Entries on the page of another, or in a list", found.inside)
+    _places("Pages whose content is not live here", found.held_back)
+    _places("Pages with a text that is in no content file", found.unknown)
     for what, some in (
-        ("entries with their text on the page of another or in a list", found.inside),
-        ("pages of the site with content that is not live here", found.held_back),
-        ("pages of the site with a text that is in no content file", found.unknown),
+        ("Entries that are data for other pages", found.data),
+        ("Pages made by templates alone", found.templates),
+        ("Pages that only lead elsewhere", found.redirects),
+        ("Pages in the sitemap that are not saved", found.unsaved),
     ):
-        _places(
-            f"{len(some):,} {what}",
-            (f"{one.name}{f': {one.file}' if one.file else ''}{f', {one.why}' if one.why else ''}" for one in some),
-            len(some),
-        )
-    for what, count in (
-        ("entries that are data for other pages", len(found.data)),
-        ("pages made by templates alone", len(found.templates)),
-        ("pages that only lead elsewhere", len(found.redirects)),
-        ("pages in the sitemap that are not saved", len(found.unsaved)),
-    ):
-        if count:
-            lines.answer(f"{count:,} {what}")
+        if some:
+            lines.answer(f"{what}: {len(some):,}")
 
 
-def _places(heading: str, places: Iterable[str], count: int, *, always: bool = False) -> None:
-    if not count and not always:
+def _places(heading: str, some: Sequence[Pair | Only], *, always: bool = False) -> None:
+    if not some and not always:
         return
-    lines.answer(f"{heading}:" if count else heading)
-    for _, place in zip(range(_SHOWN), places, strict=False):
-        lines.answer(f"  {place}")
-    if count > _SHOWN:
-        lines.answer(f"  and {count - _SHOWN:,} more; --html and --json have all")
+    lines.answer(f"{heading}: {len(some):,}")
+    for one in some[:_SHOWN]:
+        lines.answer(f"  {_place(one)}")
+    if len(some) > _SHOWN:
+        lines.answer(f"  and {len(some) - _SHOWN:,} more; --html and --json have all")
+
+
+def _place(one: Pair | Only) -> str:
+    from snapshots.adoption.proof.comparison import Pair
+
+    if isinstance(one, Pair):
+        return f"{one.file}: {one.page}"
+    place = f"{one.name}: {one.file}" if one.file else one.name
+    return f"{place}, {one.why}" if one.why else place
 
 
 def _document(found: Comparison) -> dict[str, object]:
-    def only(name: str, some: Iterable[object]) -> list[dict[str, str]]:
-        keys = {"name": name, "file": "file", "why": "why"}
-        return [{shown: value for key, shown in keys.items() if (value := getattr(one, key))} for one in some]
+    def only(name: str, some: Iterable[Only]) -> list[dict[str, str]]:
+        every = ({name: one.name, "file": one.file, "why": one.why} for one in some)
+        return [{key: value for key, value in one.items() if value} for one in every]
 
     return {
         "generator": found.generator,

@@ -199,8 +199,8 @@ def test_the_command_prints_lists_and_writes_a_page(cms: Cms, tmp_path: Path) ->
     done = cms("adopt", "compare", output, root, "--html", tmp_path / "report.html")
     assert done.status == 1
     assert "1 page, 2 entries\n" in done.out
-    assert "1 published here, and not by the site:\n  posts/b (en): content/posts/b.md\n" in done.out
-    assert "1 differ in text:\n  content/posts/a.md: /posts/a/\n" in done.out
+    assert "Published here, and not by the site: 1\n  posts/b (en): content/posts/b.md\n" in done.out
+    assert "Entries whose text differs: 1\n  content/posts/a.md: /posts/a/\n" in done.out
     report = (tmp_path / "report.html").read_text()
     assert "the oven is <mark>hot</mark> at five" in report
     assert "the oven is <mark>cold</mark> at five" in report
