@@ -177,6 +177,8 @@ class ApiCompiler:
         self._spreads = api.multilingual and any(plan.expression.by_language for plan in self._plans)
         self._language_number = {lang: number for number, lang in enumerate(workspace.languages)}
         self._file_facts: dict[str, FileFacts] = {}
+        self._told: set[tuple[str, str]] = set()
+        """The keys that are no language here, each with its file."""
         self._new_at: int | None = None
         """When the file at work was first there, as far as git knows, UTC milliseconds."""
 
@@ -300,6 +302,8 @@ class ApiCompiler:
         A document with such paths and values for no language is in the main one.
         """
         at = self._keys["lang"]
+        if document.lang is not None:
+            return self._language_of_key(source, document, document.lang, item, problems)
         written = at.read(document, self._facts_of(source, source.lang or self._main_language))
         unnamed = is_missing(written)
         if self._spreads and unnamed:
@@ -320,6 +324,22 @@ class ApiCompiler:
                     f"the path says language {source.lang!r}, the key {at.key!r} says {lang!r}, which takes precedence"
                 )
                 self._differ(source, document, item, at.key, message, problems)
+        return self._allowed_language(source, document, lang, at.key, item, problems)
+
+    def _language_of_key(
+        self, source: SourceFile, document: ContentDocument, written: str, item: str, problems: Problems
+    ) -> Sequence[str]:
+        """Return the language that a key around the document says; what the file's name says may say the same."""
+        lang = self._lang_map.get(written, written)
+        if source.lang not in (None, lang):
+            message = f"the path says language {source.lang!r}, the key around it says {lang!r}, which takes precedence"
+            problems.warning(source.path, document.line, "path-differs", f"{message}; make them agree", item=item)
+        return self._allowed_language(source, document, lang, None, item, problems)
+
+    def _allowed_language(
+        self, source: SourceFile, document: ContentDocument, lang: str, key: str | None, item: str, problems: Problems
+    ) -> Sequence[str]:
+        """Return a language, or report why no version can be in it."""
         if lang in self._allowed:
             return [lang]
         if lang not in self._language_number:
@@ -331,7 +351,10 @@ class ApiCompiler:
                 f"a language version in {lang!r}, but {self._api.endpoint} is not multilingual: "
                 "set 'multilingual: true' in its definition or remove it"
             )
-        problems.error(source.path, document.line_of(at.key or "lang"), kind, message, in_version=True, item=item)
+        if document.lang is None or (source.path, lang) not in self._told:
+            problems.error(source.path, document.line_of(key or "lang"), kind, message, in_version=True, item=item)
+        if document.lang is not None:
+            self._told.add((source.path, lang))  # once for all items below the key
         document.broken = True  # but checked in the main language, so that one run reports all its problems
         return [self._main_language]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from snapshots.documents.document import ContentDocument, LineTree, RawValue, item_name
+from snapshots.documents.document import ContentDocument, LineTree, RawValue, is_null, item_name
 from snapshots.documents.publicity import plainly_keeps_back
 from snapshots.documents.yaml_reader import describe
 from snapshots.problems import Problems
@@ -14,6 +14,9 @@ Steps = tuple[str | int, ...]
 
 ALL_BELOW: Final = "**"
 """The last of the keys that lead to a collection, where its items are all values below, at any depth."""
+
+LANGUAGE_KEY: Final = "{lang}"
+"""Stands, among the keys that lead to a collection, for a key that is the language of the items below."""
 
 
 def read_collection(
@@ -39,17 +42,50 @@ def read_collection(
 def _items(
     file: str, document: ContentDocument, steps: tuple[str, ...], nested: bool, problems: Problems
 ) -> Iterator[ContentDocument]:
-    here: RawValue = dict(document.values)
-    kept_back_by: list[str] = []
-    for at, step in enumerate(steps):
-        if not isinstance(here, dict) or step not in here:
-            where = "$" + "".join(f".{name}" for name in steps[:at])
-            message = f"there is no key {step!r} in {where}, which 'from' of the definition leads to"
-            line, item = document.line_of(*steps[:at]), item_name(document.item)
-            problems.error(file, line, "no-collection", message, item=item)
-            return
-        kept_back_by += [key for key, raw in here.items() if key != step and plainly_keeps_back(key, raw)]
-        here = here[step]
+    for place in _places(file, document, steps, problems):
+        yield from _items_at(file, document, place, nested, problems)
+
+
+class _Place(NamedTuple):
+    """A collection in a document."""
+
+    value: RawValue
+    steps: Steps
+    """The keys that lead to it."""
+    lang: str | None
+    """The language that one of these keys names."""
+    kept_back_by: tuple[str, ...]
+
+
+def _places(file: str, document: ContentDocument, steps: tuple[str, ...], problems: Problems) -> Iterator[_Place]:
+    """Return the collections to which ``steps`` lead, or report where they lead nowhere."""
+    places = [_Place(dict(document.values), (), None, ())]
+    for step in steps:
+        further = list[_Place]()
+        for here, path, lang, kept_back_by in places:
+            is_language = step == LANGUAGE_KEY
+            if not isinstance(here, dict) or (step not in here and not is_language):
+                where = "$" + "".join(f".{name}" for name in path)
+                message = f"there is no key {step!r} in {where}, which 'from' of the definition leads to"
+                line, item = document.line_of(*path), item_name(document.item)
+                problems.error(file, line, "no-collection", message, item=item)
+                continue
+            for key in list(here) if is_language else [step]:
+                back = (
+                    *kept_back_by,
+                    *(one for one, raw in here.items() if one != key and plainly_keeps_back(one, raw)),
+                )
+                further.append(_Place(here[key], (*path, key), key if is_language else lang, back))
+        places = further
+    yield from places
+
+
+def _items_at(
+    file: str, document: ContentDocument, place: _Place, nested: bool, problems: Problems
+) -> Iterator[ContentDocument]:
+    here, steps, lang, kept_back_by = place
+    if is_null(here) and lang is not None:
+        return  # a language without a text so far
     pairs: Iterable[tuple[Steps, RawValue]]
     if isinstance(here, dict):
         pairs = _leaves(here) if nested else (((key,), value) for key, value in here.items())
@@ -72,7 +108,8 @@ def _items(
             _below(document, path) if has_lines else None,
             None if isinstance(first, int) else ".".join(map(str, below)),
             value,
-            tuple(kept_back_by),
+            kept_back_by,
+            lang,
         )
 
 

@@ -110,6 +110,8 @@ class ContentDocument(msgspec.Struct):
     """The whole item of a collection, also where it is no mapping."""
     kept_back_by: tuple[str, ...] = ()
     """The keys around the collection whose values plainly say that it is not for everybody."""
+    lang: str | None = None
+    """The language as the key around the collection names it, where one does."""
 
     def says_nothing(self) -> bool:
         """Return whether a file without a key and without text is the document."""

@@ -42,7 +42,8 @@ def compiled(root: Path, api: str, files: dict[str, str]) -> tuple[list[dict[str
         RichText(definitions.rich_text),
     )
     for number, file in enumerate(scan(root, definitions, problems)):
-        documents = read_documents(file.path, file.format, (root / file.path).read_bytes(), problems)
+        content, steps = (root / file.path).read_bytes(), definitions.sources[made.uid].collection
+        documents = read_documents(file.path, file.format, content, problems, steps)
         compiler.compile(file, number, documents, problems, repeated, (0, 0))
     rows = compiler.rows()
     languages = definitions.workspace.languages
