@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from snapshots.adoption.languages import is_language
+from snapshots.adoption.languages import is_language, is_tag
 from snapshots.adoption.reading import documents_of
-from snapshots.adoption.site import Collection, in_folder, literal
+from snapshots.adoption.site import Collection, endings, in_folder, literal
 from snapshots.documents.document import RawValue
 from snapshots.ids import slug_id
+from snapshots.model import ApiKind
 
+MAX_KEYS = 60
+"""Keys of a mapping that is an entry; one with more is texts by key, or no content."""
 NAMES = ("slug", "key", "name", "title")
 """Keys by which entries are named, the most lasting first."""
+
+_OF_DATA = frozenset({"_data", "data", "content"})
+_OF_PROGRAMS = frozenset(
+    [
+        *("bin", "charts", "ci", "conf", "config", "cypress", "db", "deploy", "docker", "fixtures", "helm", "infra"),
+        *("k8s", "lib", "script", "scripts", "spec", "terraform", "test", "tests", "tools"),
+    ]
+)
+"""Folders at the top whose data are the settings of programs, with passwords at times; texts in languages apart."""
 
 
 def of_file(root: Path, file: str) -> Collection | None:
@@ -33,6 +47,8 @@ def of_file(root: Path, file: str) -> Collection | None:
     values = documents[0].values
     if _is_keyed(values):
         return Collection(name, [literal(file)], [file], collection="$")
+    if len(values) > MAX_KEYS and all(not isinstance(value, dict | list) for value in values.values()):
+        return Collection(name, [literal(file)], [file], collection="$")  # texts by key
     inside = [key for key, value in values.items() if isinstance(value, dict) and _is_keyed(value)]
     if len(inside) == 1 and "." not in inside[0]:
         return Collection(inside[0], [literal(file)], [file], collection=f"$.{inside[0]}")
@@ -44,38 +60,47 @@ def _is_keyed(values: Mapping[str, RawValue]) -> bool:
     return len(values) > 1 and all(isinstance(value, dict) for value in values.values())
 
 
-def in_data_folder(root: Path, folder: str, files: list[str]) -> tuple[list[Collection], list[str], list[str]]:
-    """Return the collections of the data files in a folder (``data/``), their languages, and the files left out."""
+def data_folders(root: Path, base: str, files: list[str]) -> tuple[list[Collection], list[str]]:
+    """Return the collections of the data files in folders below ``base``, and their languages."""
+    collections, languages, used = translations(root, files)
+    rest = [file for file in files if file not in used and file.partition("/")[0] not in _OF_PROGRAMS]
+    for folder in sorted({f"{base}{file.removeprefix(base).partition('/')[0]}/" for file in rest}):
+        more, found = _in_folder(root, folder, [file for file in rest if file.startswith(folder)])
+        collections += more
+        languages += found
+    return collections, languages
+
+
+def _in_folder(root: Path, folder: str, files: list[str]) -> tuple[list[Collection], list[str]]:
+    """Return the collections of the data files in a folder (``data/``), and their languages."""
     collections: list[Collection] = []
     languages: list[str] = []
-    left: list[str] = []
-    by_parent: dict[str, list[str]] = {}
-    for file in files:
-        by_parent.setdefault(file.rpartition("/")[0] + "/", []).append(file)
-    for parent, mine in sorted(by_parent.items()):
-        stems = [PurePosixPath(file).stem for file in mine]
-        if len(mine) > 1 and all(map(is_language, stems)):
-            collections += _translations(root, parent, mine)
-            languages += stems
-            by_parent[parent] = []
     entries = []
-    for file in [file for mine in by_parent.values() for file in mine]:
+    for file in files:
         found = of_file(root, file)
         if found is not None:
             collections.append(found)
-        elif any(document.item is not None for document in documents_of(root, file)):
-            left.append(file)
-        else:
+        elif _is_an_entry(root, file):
             entries.append(file)
     for first in sorted({_branch(file, folder) for file in entries}):
         mine = [file for file in entries if _branch(file, folder) == first]
-        if first == folder and len(mine) < 2:  # a file by itself is settings, as likely as not
-            left += mine
+        if len(mine) == 1:  # settings, as likely as not
+            collections += [_settings(mine[0])] if _OF_DATA.intersection(mine[0].split("/")) else []
             continue
         made, more = in_folder(PurePosixPath(first).name, first, mine)
         collections.append(made)
         languages += more
-    return collections, languages, left
+    return collections, languages
+
+
+def _is_an_entry(root: Path, file: str) -> bool:
+    """Return whether a data file is one mapping with no more keys than an entry has fields."""
+    documents = list(documents_of(root, file))
+    return len(documents) == 1 and documents[0].item is None and len(documents[0].values) <= MAX_KEYS
+
+
+def _settings(file: str) -> Collection:
+    return Collection(PurePosixPath(file).name.partition(".")[0], [literal(file)], [file], kind=ApiKind.OBJECT)
 
 
 def _branch(file: str, folder: str) -> str:
@@ -84,7 +109,85 @@ def _branch(file: str, folder: str) -> str:
     return f"{folder}{first}/" if slash else folder
 
 
-def _translations(root: Path, parent: str, files: list[str]) -> list[Collection]:
+def translations(root: Path, files: list[str]) -> tuple[list[Collection], list[str], set[str]]:
+    """Return the collections of texts by key in several languages, their languages, and the files that they hold.
+
+    The language is the first key of each file, as in Rails; the name of its folder, as in i18next; or its own name.
+    """
+    collections, languages, used = list[Collection](), list[str](), set[str]()
+    by_key: dict[str, list[str]] = {}
+    for file in files:
+        codes = _first_keys(root, file)
+        if codes:
+            by_key.setdefault(file.rpartition("/")[0].partition("/locales")[0], []).append(file)
+            languages += codes
+    for mine in by_key.values():
+        folder = _common_folder(mine)
+        source = [f"{literal(folder)}**/*.{ending}" for ending in endings(mine)]
+        name = PurePosixPath(folder).name or "texts"
+        collections.append(Collection(name, source, mine, multilingual=True, collection="$.{lang}.**"))
+        used.update(mine)
+    rest = [file for file in files if file not in used]
+    for before, codes in _folders_of_languages(rest).items():
+        mine = [file for code in codes for file in rest if file.startswith(f"{before}{code}/")]
+        names = {file.removeprefix(before).partition("/")[2].rpartition(".")[0] for file in mine}
+        source = [f"{literal(before)}{{lang}}/{{path}}.{ending}" for ending in endings(mine)]
+        name = PurePosixPath(before).name or "texts"
+        made = Collection(name, source, sorted(mine), multilingual=True, collection="$.**")
+        made.id = "{path}-{key}" if len(names) > 1 else "{key}"
+        collections.append(made)
+        languages += codes
+        used.update(mine)
+    by_parent: dict[str, list[str]] = {}
+    for file in files:
+        if file not in used:
+            by_parent.setdefault(file.rpartition("/")[0] + "/", []).append(file)
+    for parent, mine in sorted(by_parent.items()):
+        stems = [PurePosixPath(file).stem for file in mine]
+        if len(mine) > 1 and any(map(is_language, stems)) and all(map(is_tag, stems)):
+            collections += _named_after(root, parent, mine)
+            languages += stems
+            used.update(mine)
+    return collections, languages, used
+
+
+def _first_keys(root: Path, file: str) -> list[str]:
+    """Return the languages that are the only keys of a file, each with texts below."""
+    documents = list(documents_of(root, file))
+    if len(documents) != 1 or documents[0].item is not None or documents[0].body is not None:
+        return []
+    values = documents[0].values
+    if not values or not all(is_tag(key) and isinstance(value, dict) for key, value in values.items()):
+        return []
+    stem = PurePosixPath(file).stem
+    named = len(values) == 1 and re.split(r"[._]", stem)[-1] == next(iter(values))
+    return list(values) if named or (len(values) > 1 and all(map(is_language, values))) else []
+
+
+def _common_folder(files: list[str]) -> str:
+    """Return the folder in which all files are, with a slash at the end."""
+    above = [set(PurePosixPath(file).parents) for file in files]
+    deepest = max(set.intersection(*above), key=lambda folder: len(folder.parts))
+    return "" if deepest == PurePosixPath() else f"{deepest}/"
+
+
+def _folders_of_languages(files: list[str]) -> dict[str, list[str]]:
+    """Return the languages after which folders are named, by the path before them, where most hold the same names."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for file in files:
+        parts = file.split("/")
+        at = next((at for at, part in enumerate(parts[:-1]) if is_language(part)), None)
+        if at is not None:
+            before = "".join(f"{part}/" for part in parts[:at])
+            found.setdefault(before, {}).setdefault(parts[at], set()).add("/".join(parts[at + 1 :]))
+    return {
+        before: sorted(by_code)
+        for before, by_code in found.items()
+        if len(by_code) > 1 and any(len(names & other) * 2 >= len(names) for names, other in pairwise(by_code.values()))
+    }
+
+
+def _named_after(root: Path, parent: str, files: list[str]) -> list[Collection]:
     """Return the collection of files named after languages, each with texts by key."""
     values: list[RawValue] = [
         value for file in files for one in documents_of(root, file) for value in one.values.values()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from snapshots.adoption.languages import Spoken, is_tag
 from snapshots.adoption.reading import MAX_BYTES
 from snapshots.adoption.site import Site, literal
 from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
@@ -69,6 +70,18 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether each folder of the content is a collection of its own."""
     languages: bool = True
     """Whether folders can be named after languages."""
+    main_language: tuple[Setting, ...] = ()
+    """Name the language of what nothing names: the first that does."""
+    language_settings: tuple[Setting, ...] = ()
+    """Name further languages, one or a list in text, as folders and files spell them."""
+    suffixes: bool = False
+    """Whether a language can end the name of a file: ``about.fr.md``."""
+    translated: Mapping[str, str] = _NO_TAGS
+    """By folder of the content, the folder of its translations, with ``{lang}`` in it."""
+    section_file: str = ""
+    """The name of the file, as a pattern, without which a folder is no section of its own."""
+    data: bool = True
+    """Whether files of data in folders of the content are content too."""
     left_out: tuple[LeftOut, ...] = ()
     left_out_settings: tuple[Setting, ...] = ()
     """Name patterns of further files that are left out; one without a slash inside stands for names in any folder."""
@@ -114,6 +127,15 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
         """Return the templates of the addresses of pages of the site at ``root``."""
         said = [value for setting in self.address_settings for value in setting.values(root)]
         return list(dict.fromkeys((*said, *self.addresses)))
+
+    def spoken(self, root: Path) -> Spoken | None:
+        """Return what the configuration of the site at ``root`` says of its languages; ``None``: no folder has one."""
+        if not self.languages:
+            return None
+        main = next((value for setting in self.main_language for value in setting.values(root)), None)
+        said = [value for setting in self.language_settings for value in setting.values(root)]
+        codes = [code for value in said for code in re.findall(r"[\w-]+", value) if is_tag(code)]
+        return Spoken(main, tuple(dict.fromkeys([*([main] if main and codes else []), *codes])), self.suffixes)
 
     def rules(self, root: Path, files: list[str]) -> Rules:
         """Return the rules that say which files of the site at ``root`` are left out."""

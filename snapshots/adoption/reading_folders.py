@@ -2,51 +2,85 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path, PurePosixPath
 
-from snapshots.adoption.data import in_data_folder
+from snapshots.adoption.data import data_folders
 from snapshots.adoption.folders import folders_and_pages, is_markdown
 from snapshots.adoption.generator import Generator
-from snapshots.adoption.languages import main_first
-from snapshots.adoption.site import Collection, Site, endings, in_folder, literal, spelled
+from snapshots.adoption.languages import Spoken, folders_of_languages, main_first, with_original
+from snapshots.adoption.site import Collection, Site, endings, in_folder, spelled
 
 
 def read_folders(generator: Generator, root: Path, files: list[str]) -> Site:
     """Return the site at ``root``: collections of Markdown, and of data files in folders."""
     collections, languages = list[Collection](), list[str]()
     bases = generator.folders(root)
+    spoken = generator.spoken(root)
     for base in bases:
         mine = [file for file in files if file.startswith(base) and _base_of(file, bases) == base]
-        made, found = _below(generator, base, mine)
+        made, found = _below(generator, root, base, mine, spoken)
+        if made and base in generator.translated:
+            found += _add_translated(made, generator.translated[base], files, spoken)
         collections += made
         languages += found
-        data = [file for file in mine if "/" in file.removeprefix(base) and not is_markdown(file)]
-        for folder in sorted({f"{base}{file.removeprefix(base).partition('/')[0]}/" for file in data}):
-            more, found, _ = in_data_folder(root, folder, [file for file in data if file.startswith(folder)])
-            collections += more
-            languages += found
-    codes, lang_map = spelled(main_first(languages) or ["en"])
-    return Site(generator.name, codes, collections, lang_map)
+        data = [file for file in mine if generator.data and "/" in file.removeprefix(base) and not is_markdown(file)]
+        more, found = data_folders(root, base, data)
+        collections += more
+        languages += found
+    main = spoken.main if spoken is not None and spoken.main else None
+    languages = list(dict.fromkeys(languages))
+    codes, lang_map = spelled(main_first([main, *languages] if main else languages or ["en"], main or "en"))
+    return Site(generator.name, codes, collections, lang_map, main_is_known=main is not None)
 
 
 def _base_of(file: str, bases: list[str]) -> str:
     return max((base for base in bases if file.startswith(base)), key=len)
 
 
-def _below(generator: Generator, base: str, files: list[str]) -> tuple[list[Collection], list[str]]:
+def _add_translated(made: list[Collection], folder: str, files: list[str], spoken: Spoken | None) -> list[str]:
+    """Add the translations in a folder of their own to the only collection made; return their languages."""
+    before, _, after = folder.partition("{lang}")
+    matching = re.compile(rf"{re.escape(before)}([^/]+){re.escape(after)}.")
+    found = [(file, match[1]) for file in files if is_markdown(file) and (match := matching.match(file)) is not None]
+    if not found or len(made) > 1:
+        return []
+    one = made[0]
+    names = [file for file, _ in found]
+    bundled = any(file.endswith(("/index.md", "/index.mdx")) for file in names)
+    for ending in endings(names):
+        one.source += [f"{folder}{{path}}/index.{ending}"] if bundled else []
+        one.source.append(f"{folder}{{path}}.{ending}")
+    one.files = sorted({*one.files, *names})
+    one.multilingual = True
+    return with_original(sorted({code for _, code in found}), spoken.main if spoken else None)
+
+
+def _below(
+    generator: Generator, root: Path, base: str, files: list[str], spoken: Spoken | None
+) -> tuple[list[Collection], list[str]]:
     """Return the collections of the Markdown files below a folder of the content, and their languages."""
     markdown = [file for file in files if is_markdown(file)]
     if not markdown:
         return [], []
-    if not base:
-        return folders_and_pages(files, spoken=generator.languages)
-    if generator.sections:
-        return _sections(generator, base, markdown)
-    made, languages = in_folder(PurePosixPath(base).name, base, markdown, spoken=generator.languages)
+    if not base and not generator.sections:
+        if spoken and spoken.others and generator.beside:
+            made, languages = in_folder("pages", base, markdown, spoken)
+            return [made], languages
+        return folders_and_pages(files, spoken)
+    if generator.sections and not (spoken and folders_of_languages(_inside(base, markdown), spoken)[0]):
+        return _sections(generator, root, base, markdown, spoken)
+    made, languages = in_folder(PurePosixPath(base).name, base, markdown, spoken)
     return [made], languages
 
 
-def _sections(generator: Generator, base: str, files: list[str]) -> tuple[list[Collection], list[str]]:
+def _inside(base: str, files: list[str]) -> list[str]:
+    return [file.removeprefix(base) for file in files]
+
+
+def _sections(
+    generator: Generator, root: Path, base: str, files: list[str], spoken: Spoken | None
+) -> tuple[list[Collection], list[str]]:
     """Return a collection for each folder of several pages, and one of the pages beside them."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
@@ -54,22 +88,30 @@ def _sections(generator: Generator, base: str, files: list[str]) -> tuple[list[C
         by_folder.setdefault(f"{base}{first}/" if slash else base, []).append(file)
     pages = by_folder.pop(base, [])
     for folder, mine in list(by_folder.items()):
-        if all(PurePosixPath(file).stem.partition(".")[0] == "index" for file in mine) and all(
-            file.removeprefix(folder).count("/") == 0 for file in mine
-        ):
+        is_section = not generator.section_file or any((root / folder).glob(generator.section_file))
+        if not is_section or _is_one_page(folder, mine):
             pages += by_folder.pop(folder)
     collections, languages = list[Collection](), list[str]()
     for folder, mine in by_folder.items():
         name = PurePosixPath(folder).name.lstrip("_")
-        made, found = in_folder(name, folder, sorted(mine), spoken=generator.languages)
+        made, found = in_folder(name, folder, sorted(mine), spoken)
         collections.append(made)
         languages += found
     if pages:
-        source = list[str]()
-        for ending in endings(pages):
-            bundled = any(file.endswith(f"/index.{ending}") and "/" in file.removeprefix(base) for file in pages)
-            source += [f"{literal(base)}{{name}}/index.{ending}"] if bundled else []
-            source += [f"{literal(base)}{{name}}.{ending}"]
-        own = Collection("pages", source, sorted(pages))
-        collections.append(own)
+        made, found = in_folder("pages", base, sorted(pages), spoken)
+        if not any("/" in one.removesuffix("/index") for one in map(_stem, _inside(base, pages))):
+            made.source = [pattern.replace("{path}", "{name}") for pattern in made.source]
+        collections.append(made)
+        languages += found
     return collections, languages
+
+
+def _is_one_page(folder: str, files: list[str]) -> bool:
+    """Return whether a folder holds a page alone, as its index, in whatever languages."""
+    return all(_stem(file.removeprefix(folder)) == "index" for file in files)
+
+
+def _stem(file: str) -> str:
+    """Return a path without its extension, and without a language before that."""
+    folder, slash, name = file.rpartition("/")
+    return f"{folder}{slash}{name.partition('.')[0]}"

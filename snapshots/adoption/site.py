@@ -7,13 +7,8 @@ from zoneinfo import available_timezones
 
 import msgspec
 
-from snapshots.adoption.languages import folders_of_languages, with_original
+from snapshots.adoption.languages import Spoken, ends_of_languages, folders_of_languages, with_original
 from snapshots.model import ApiKind
-
-_TRANSLATIONS = (
-    "files are translations of each other if their paths in the language folders are equal; if yours are not, "
-    "give 'id' a key that they share"
-)
 
 
 class Collection(msgspec.Struct):
@@ -60,32 +55,46 @@ class Site(msgspec.Struct):
     """The keys, in lower case, whose date ends a page's time."""
     kept_back: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     """The files of which the generator makes no pages: the pattern and the reason by which it leaves each out."""
+    main_is_known: bool = False
+    """Whether the site says what language its texts are in where nothing names one."""
     notes: list[str] = msgspec.field(default_factory=list)
     """Decisions left to a person."""
 
 
-def in_folder(name: str, base: str, files: list[str], *, spoken: bool = True) -> tuple[Collection, list[str]]:
+def in_folder(
+    name: str,
+    base: str,
+    files: list[str],
+    spoken: Spoken | None = Spoken(),  # noqa: B008 - it is frozen
+) -> tuple[Collection, list[str]]:
     """Return the collection of all ``files`` below a folder such as ``docs/``, and the languages of its folders.
 
-    None of its folders is named after a language unless it is ``spoken``.
+    None of its folders is named after a language where ``spoken`` is ``None``.
     """
-    languages, everywhere = folders_of_languages(file.removeprefix(base) for file in files) if spoken else ([], False)
+    inside = [file.removeprefix(base) for file in files]
+    languages, everywhere = folders_of_languages(inside, spoken) if spoken else ([], False)
+    ends = ends_of_languages(inside, spoken) if spoken and spoken.suffixes and not languages else []
     lang = "{lang}/" if everywhere else "{lang?}/" if languages else ""
+    end = ".{lang?}" if ends else ""
     source = []
     for ending in endings(files):
         start = f"{literal(base)}{lang}{{path}}"
         # Where the language can be missing, its folder could be the {path} of an index.
         if not languages or everywhere:
-            source += [f"{start}/index.{ending}"] if any(_is_bundle(file, base, ending) for file in files) else []
-        source.append(f"{start}.{ending}")
-    notes = [_TRANSLATIONS] if languages else []
-    if languages and not everywhere:
-        languages = with_original(languages)
-    return Collection(name, source, files, multilingual=bool(languages), notes=notes), languages
+            bundles = any(_is_bundle(file, base, ending, [*ends]) for file in files)
+            source += [f"{start}/index{end}.{ending}"] if bundles else []
+        source.append(f"{start}{end}.{ending}")
+    found = languages or ends
+    has_other = bool(found) and not everywhere
+    if has_other:
+        found = with_original(found, spoken.main if spoken else None)
+    return Collection(name, source, files, multilingual=bool(found)), found
 
 
-def _is_bundle(file: str, base: str, ending: str) -> bool:
-    return file.endswith(f"/index.{ending}") and file.removeprefix(base).count("/") > 0
+def _is_bundle(file: str, base: str, ending: str, ends: list[str]) -> bool:
+    name = file.removeprefix(base)
+    indexes = [f"/index.{ending}", *(f"/index.{code}.{ending}" for code in ends)]
+    return "/" in name and any(f"/{name}".endswith(index) for index in indexes)
 
 
 def endings(files: list[str]) -> list[str]:

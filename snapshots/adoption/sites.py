@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator
+from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
 from snapshots.adoption.shortcodes import named_in
@@ -39,6 +42,7 @@ def look_at(root: Path) -> Site:
     site.shortcodes |= named_in(root, chosen, makes.tags)
     for collection in site.collections:
         collection.exclude |= dict.fromkeys(_other_folders(root, site, collection.source, every), "")
+    _find_main_language(root, site)
     known = {file for collection in site.collections for file in (*collection.files, *collection.exclude)}
     known.update(kept_back)
     site.left_out = [
@@ -65,6 +69,27 @@ def _site(root: Path, files: list[str], generators: list[Generator]) -> Site:
         if site is not None and site.collections:
             return site
     return read_folders(PLAIN, root, files)
+
+
+def _find_main_language(root: Path, site: Site) -> None:
+    """Name the language of what nothing names after the letters in which it is written, where the site says none."""
+    if site.main_is_known:
+        return
+    named = {*site.languages[1:], *site.lang_map}
+    main = site.languages[0]
+    unnamed = [
+        file
+        for collection in site.collections
+        for file in collection.files
+        if is_markdown(file) and not named.intersection(re.split(r"[/.]", file))
+    ]
+    if any("{lang}" in pattern for one in site.collections for pattern in one.source) and main not in (UNKNOWN, "en"):
+        return
+    code = written_in(root, unnamed) if unnamed else None
+    if code is not None and code not in site.languages and main in (UNKNOWN, "en"):
+        if any(main in re.split(r"[/.]", file) for one in site.collections for file in one.files):
+            return  # that language has its own folder
+        site.languages = [code, *site.languages[1:]]
 
 
 def _other_folders(root: Path, site: Site, source: list[str], files: list[str]) -> list[str]:

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snapshots.adoption.generator import Generator, LeftOut
-from snapshots.adoption.languages import main_first
+from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.languages import Spoken, main_first
 from snapshots.adoption.site import Site, in_folder, spelled
 
 _BASE = "src/content/"
+_MAIN = Setting(
+    ("astro.config.*",),
+    r"\broot[\"']?\s*:\s*\{[^{}]*?\blang:\s*[\"'`]([^\"'`]+)",
+)
+_DEFAULT = Setting(("astro.config.*",), r"\bdefaultLocale:\s*[\"'`]([^\"'`]+)")
+_LOCALES = (
+    Setting(("astro.config.*",), r"\blocales:\s*\[([^\]]*)\]"),
+    Setting(
+        ("astro.config.*",),
+        r"[\"']?\b([a-z]{2,3}(?:-\w+)*)[\"']?\s*:\s*\{\s*(?:label|lang|dir)\b",
+    ),
+)
 
 
-def _read(_root: Path, files: list[str]) -> Site | None:
+def _read(root: Path, files: list[str]) -> Site | None:
     """Return what an Astro site holds; ``None`` without a collection."""
+    spoken = ASTRO.spoken(root) or Spoken()
     below = [file for file in files if file.startswith(_BASE) and file.count("/") > 2]
     collections, languages = [], list[str]()
     for name in sorted({file.split("/")[2] for file in below}):
-        made, found = in_folder(name, f"{_BASE}{name}/", [file for file in below if file.split("/")[2] == name])
+        made, found = in_folder(name, f"{_BASE}{name}/", [file for file in below if file.split("/")[2] == name], spoken)
         collections.append(made)
         languages += found
-    codes, lang_map = spelled(main_first(languages or ["en"]))
-    return Site("Astro", codes, collections, lang_map)
+    main = [spoken.main] if spoken.main else []
+    codes, lang_map = spelled(main_first([*main, *languages] or ["en"], *main))
+    return Site("Astro", codes, collections, lang_map, main_is_known=bool(main))
 
 
 ASTRO = Generator(
@@ -31,5 +45,7 @@ ASTRO = Generator(
         LeftOut("**/_*/**", "Astro leaves out names that begin with _"),
         LeftOut("**/_*", "Astro leaves out names that begin with _"),
     ),
+    main_language=(_MAIN, _DEFAULT),
+    language_settings=_LOCALES,
     read=_read,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.generator import Generator, LeftOut, Setting
 
 _UNDERSCORE = "Docusaurus leaves out names that begin with _"
 
@@ -11,6 +11,14 @@ DOCUSAURUS = Generator(
     known_by=("docusaurus.config.*",),
     content=("docs/", "blog/", "src/pages/"),
     addresses=("/docs/{path}", "/blog/{year}/{month}/{day}/{name}", "/blog/{slug}"),
+    main_language=(Setting(("docusaurus.config.*",), r"\bdefaultLocale:\s*[\"'`]([^\"'`]+)"),),
+    language_settings=(Setting(("docusaurus.config.*",), r"\blocales:\s*\[([^\]]*)\]"),),
+    translated={
+        "docs/": "i18n/{lang}/docusaurus-plugin-content-docs/current/",
+        "blog/": "i18n/{lang}/docusaurus-plugin-content-blog/",
+        "src/pages/": "i18n/{lang}/docusaurus-plugin-content-pages/",
+    },
+    data=False,
     left_out=(
         LeftOut("**/_*/**", _UNDERSCORE),
         LeftOut("**/_*", _UNDERSCORE),

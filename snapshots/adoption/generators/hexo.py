@@ -29,4 +29,6 @@ HEXO = Generator(
     address_settings=(permalinks(_CONFIGURATION),),
     tags={"comment": "", "{#": "", "raw": "{inner}"},
     sections=True,
+    main_language=(Setting(_CONFIGURATION, r"^language:\s*(?:\[\s*|\n\s*-\s*)?[\"']?([\w-]+)"),),
+    data=False,
 )

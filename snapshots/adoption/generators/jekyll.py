@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages
 from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
-from snapshots.adoption.languages import folders_of_languages, is_language, main_first
+from snapshots.adoption.languages import Spoken, folders_of_languages, is_language, is_tag, main_first
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
@@ -69,15 +69,25 @@ def _read(root: Path, files: list[str]) -> Site | None:
         for file in files
         if not any(part.startswith("_") and part not in included for part in PurePosixPath(file).parts)
     ]
-    more, found = folders_and_pages(others)
     stated = values.get("lang")
-    main = stated if isinstance(stated, str) and is_language(stated) else "en"
+    said = stated if isinstance(stated, str) and is_tag(stated) else None
+    main = said or "en"
+    more, found = folders_and_pages(others, Spoken(said))
     codes, lang_map = spelled(main_first([main, *languages, *found], main))
     notes = [_DEFAULTS] if values.get("defaults") else []
     timezone = known_timezone(values.get("timezone"))
     collections += more
     tags = named_in(root, sorted({file for collection in collections for file in collection.files}), _tags(values))
-    return Site("Jekyll", codes, collections, lang_map, timezone=timezone, shortcodes=tags, notes=notes)
+    return Site(
+        "Jekyll",
+        codes,
+        collections,
+        lang_map,
+        timezone=timezone,
+        shortcodes=tags,
+        main_is_known=said is not None,
+        notes=notes,
+    )
 
 
 def _tags(values: Mapping[str, RawValue]) -> dict[str, str]:

@@ -18,4 +18,12 @@ MKDOCS = Generator(
         for before in range(20)
     ),
     tags={"{#": ""},
+    main_language=(
+        Setting(_CONFIGURATION, r"- locale:\s*[\"']?([\w-]+)[^\n]*\n(?:\s+(?!-)[^\n]*\n)*?\s+default:\s*true"),
+        Setting(_CONFIGURATION, r"^\s+default_language:\s*[\"']?([\w-]+)"),
+        Setting(_CONFIGURATION, r"^\s+language:\s*[\"']?([\w-]+)"),
+    ),
+    language_settings=(Setting(_CONFIGURATION, r"- locale:\s*[\"']?([\w-]+)"),),
+    suffixes=True,
+    data=False,
 )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.generator import Generator, LeftOut, Setting
 
+_CONFIGURATION = ("nuxt.config.*", "content.config.*")
 _PARTIAL = "Nuxt Content makes no pages of names that begin with _ or -"
 
 NUXT = Generator(
     name="Nuxt Content",
-    known_by=("nuxt.config.*", "content.config.*"),
+    known_by=_CONFIGURATION,
     content=("content/",),
     sections=True,
+    main_language=(Setting(_CONFIGURATION, r"\bdefaultLocale:\s*[\"'`]([^\"'`]+)"),),
+    language_settings=(
+        Setting(_CONFIGURATION, r"\blocales:\s*\[\s*([\"'`][^\]]*)\]"),
+        Setting(_CONFIGURATION, r"\bcode:\s*[\"'`]([^\"'`]+)"),
+    ),
     left_out=(
         *(LeftOut(pattern, _PARTIAL) for pattern in ("**/_*/**", "**/_*", "**/-*/**", "**/-*")),
         LeftOut("**/*.draft.*", "Nuxt Content publishes no drafts"),

@@ -8,6 +8,7 @@ OBSIDIAN = Generator(
     name="Obsidian",
     known_by=(".obsidian",),
     languages=False,
+    data=False,
     left_out=(
         LeftOut("Templates/**", "they are templates of notes"),
         LeftOut("templates/**", "they are templates of notes"),

@@ -17,5 +17,13 @@ VITEPRESS = Generator(
         LeftOut("**/node_modules/**", "VitePress leaves them out"),
         LeftOut("**/*[[]*", "VitePress makes several pages of each, by a program"),
     ),
+    main_language=(
+        Setting(_CONFIGURATION, r"\broot[\"']?\s*:\s*\{[^{}]*?\blang:\s*[\"'`]([^\"'`]+)"),
+        Setting(_CONFIGURATION, r"^(?:  |\t)lang:\s*[\"'`]([^\"'`]+)"),
+    ),
+    language_settings=(
+        Setting(_CONFIGURATION, r"^\s*[\"']?([a-z]{2,3}(?:-\w+)*)[\"']?\s*:\s*\{\s*(?:label|lang|link|title|\.\.\.)\b"),
+    ),
+    data=False,
     left_out_settings=(Setting(_CONFIGURATION, r"\bsrcExclude:\s*\[\s*[\"'`]([^\"'`]+)"),),
 )

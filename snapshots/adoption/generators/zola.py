@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from snapshots.adoption.generator import Generator, LeftOut, Setting
 
+_CONFIGURATION = ("config.toml", "zola.toml")
+
 ZOLA = Generator(
     name="Zola",
-    known_by=("config.toml", "zola.toml"),
+    known_by=_CONFIGURATION,
     says=r"^base_url\s*=",
     content=("content/",),
     sections=True,
     left_out=(LeftOut("**/_index.*", "_index files describe sections, not pages"),),
-    left_out_settings=(Setting(("config.toml", "zola.toml"), r"^ignored_content\s*=\s*\[\s*[\"']([^\"']+)"),),
+    left_out_settings=(Setting(_CONFIGURATION, r"^ignored_content\s*=\s*\[\s*[\"']([^\"']+)"),),
     tags={"{#": ""},
+    main_language=(Setting(_CONFIGURATION, r"^default_language\s*=\s*[\"']([^\"']+)"),),
+    language_settings=(Setting(_CONFIGURATION, r"^\[languages\.[\"']?([\w-]+)[\"']?\]"),),
+    suffixes=True,
+    section_file="_index.*",
+    data=False,
 )
