@@ -169,7 +169,9 @@ def _section(
     if resources:
         notes.append("files beside the index of a page bundle are parts of its page: they are left out")
     exclude = dict.fromkeys([*(["**/_index.*"] if has_sections else []), *map(literal, sorted(resources))], "")
-    return Collection(section or "pages", list(dict.fromkeys(source)), mine, exclude, translation_key="translationKey")
+    return Collection(
+        section or "pages", list(dict.fromkeys(source)), mine, exclude, translation_key="translationKey", notes=notes
+    )
 
 
 def _resources(files: list[str]) -> set[str]:
