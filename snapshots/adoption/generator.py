@@ -62,6 +62,9 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """The folders of the content, relative to the site, each with a slash at the end."""
     content_settings: tuple[Setting, ...] = ()
     """Name the folders of the content instead."""
+    content_of: Callable[[Path], Mapping[str, str]] | None = None
+    """Returns the folders of the content of a site where its configuration has them, each with the folder at which its
+    pages are; both with a slash at the end, or none."""
     beside: bool = False
     """Whether the content lies beside the path by which the site is known, not in a folder of a name."""
     edits: bool = False
@@ -114,6 +117,8 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
 
     def folders(self, root: Path) -> list[str]:
         """Return the folders of the content of the site at ``root``, each with a slash at the end."""
+        if self.content_of is not None and (mounted := self.content_of(root)):
+            return list(mounted)
         named = [value for setting in self.content_settings for value in setting.values(root)]
         found = [value.removeprefix("./").strip("/") for value in named if ".." not in value]
         made = [f"{one}/" if one not in ("", ".") else "" for one in found] or list(self.content)

@@ -36,8 +36,10 @@ def look_at(root: Path) -> Site:
     site = _site(root, files, [*(one for one in at_work if one.edits), makes])
     site.kept_back = kept_back
     if makes.starts_off is None or not makes.starts_off.values(root):
-        site.starts = makes.starts
-    site.ends = makes.ends
+        site.starts = site.starts or makes.starts
+    else:
+        site.starts = ()
+    site.ends = site.ends or makes.ends
     chosen = sorted({file for collection in site.collections for file in collection.files})
     site.shortcodes |= named_in(root, chosen, makes.tags)
     for collection in site.collections:

@@ -101,6 +101,43 @@ HUGO = GeneratorSite(
     frozenset({"unlisted"}),
 )
 
+HUGO_MOUNTS = GeneratorSite(
+    "Hugo",
+    {
+        "hugo.toml": 'baseURL = "https://x.example/"\ndefaultContentLanguage = "en"\ndisableLanguages = ["fr"]\n'
+        'disableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n'
+        '[frontmatter]\npublishDate = ["release", ":default"]\nexpiryDate = ["gone"]\n'
+        "[languages.en]\n[languages.ja]\n[languages.fr]\n"
+        '[[module.mounts]]\nsource = "text/en"\ntarget = "content"\nlang = "en"\n'
+        'excludeFiles = ["internal/**", "*.tmp.md"]\n'
+        '[[module.mounts]]\nsource = "text/ja"\ntarget = "content"\nlang = "ja"\n'
+        '[[module.mounts]]\nsource = "text/fr"\ntarget = "content"\nlang = "fr"\n'
+        '[[module.mounts]]\nsource = "extra"\ntarget = "content/notes"\nlang = "en"\nincludeFiles = ["open/**"]\n'
+        '[[cascade]]\ndraft = true\n[cascade._target]\npath = "/wip/**"\n',
+        "layouts/_default/single.html": '<html lang="{{ .Language.Lang }}"><body>{{ .Content }}</body></html>',
+        "layouts/_default/list.html": '<html lang="{{ .Language.Lang }}"></html>',
+        "content/outside.md": page("outside"),
+        "text/en/about.md": page("about"),
+        "text/en/x.tmp.md": page("temporary"),
+        "text/en/posts/a.md": page("a", "date: 2020-01-01"),
+        "text/ja/posts/a.md": page("ja", "date: 2020-01-01"),
+        "text/fr/posts/a.md": page("fr", "date: 2020-01-01"),
+        "text/en/posts/future.md": page("future", "date: 2020-01-01\nrelease: 2999-01-01"),
+        "text/en/posts/past.md": page("past", "date: 2999-01-01\nrelease: 2020-01-01"),
+        "text/en/posts/gone.md": page("gone", "date: 2020-01-01\ngone: 2021-01-01"),
+        "text/en/posts/expiry.md": page("expiry", "date: 2020-01-01\nexpiryDate: 2999-01-01"),
+        "text/en/posts/secret-b.md": page("secretb"),
+        "text/en/posts/open-b.md": page("openb"),
+        "text/en/posts/_index.md": "---\ncascade:\n  - _target: {path: '/posts/secret*'}\n    draft: true\n---\n",
+        "text/en/wip/c.md": page("wip"),
+        "text/en/internal/d.md": page("internal"),
+        "extra/open/e.md": page("extra"),
+        "extra/closed/f.md": page("extraclosed"),
+    },
+    frozenset(["about", "a", "ja", "past", "expiry", "openb", "extra"]),
+    frozenset({"expiry"}),  # by a key that the configuration does not name
+)
+
 JEKYLL = GeneratorSite(
     "Jekyll",
     {
@@ -357,5 +394,20 @@ GATSBY = GeneratorSite(
 )
 
 GENERATOR_SITES = (
-    *(HUGO, JEKYLL, HEXO, ELEVENTY, MKDOCS, PELICAN, VITEPRESS, ZOLA, DOCUSAURUS, NUXT, ASTRO, OBSIDIAN, GATSBY),
+    *(
+        HUGO,
+        HUGO_MOUNTS,
+        JEKYLL,
+        HEXO,
+        ELEVENTY,
+        MKDOCS,
+        PELICAN,
+        VITEPRESS,
+        ZOLA,
+        DOCUSAURUS,
+        NUXT,
+        ASTRO,
+        OBSIDIAN,
+        GATSBY,
+    ),
 )

@@ -1,25 +1,22 @@
-"""Hugo: the sections below ``content/``, in the languages of the configuration."""
+"""Hugo: the sections of what it mounts as content, in the languages of the configuration."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from snapshots.adoption.folders import is_markdown
-from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
-from snapshots.adoption.reading import configuration, documents_of
+from snapshots.adoption.generator import Generator, Setting, permalinks
+from snapshots.adoption.hugo.configuration import ENDINGS, FILES, Configuration, hugo_configuration
+from snapshots.adoption.hugo.left_out import PUBLISHED_FROM, left_out
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled
-from snapshots.documents.document import RawValue
-from snapshots.documents.publicity import is_for_everybody, word_of
 
-_ENDINGS = ("toml", "yaml", "yml", "json")
 _INDEX = re.compile(r"/index(?:\.[\w-]+)?\.[^./]+$")
 _LINKS = {"ref": "@/{0}{path}", "relref": "@/{0}{path}"}
-_STEMS = ("hugo", "config", "config/_default/hugo", "config/_default/config")
-_CONFIGURATION = tuple(f"{stem}.{ending}" for stem in _STEMS for ending in _ENDINGS)
+_PUBLISHED_UNTIL = ("expirydate", "unpublishdate")
 
 
 class _Root(msgspec.Struct, frozen=True):
@@ -32,24 +29,14 @@ class _Root(msgspec.Struct, frozen=True):
     """Where in the site's content it stands, with a slash at the end."""
 
 
-def _configured(root: Path, name: str) -> dict[str, RawValue]:
-    """Return what ``config/_default/<name>`` says, else the key of that name in the configuration."""
-    values = configuration(root, *_CONFIGURATION) or {}
-    more = configuration(root, *(f"config/_default/{name}.{ending}" for ending in _ENDINGS))
-    said = more if more is not None else values.get(name)
-    return dict(said) if isinstance(said, Mapping) else {}
-
-
 def _read(root: Path, files: list[str]) -> Site | None:
     """Return what a Hugo site holds; ``None`` where the folder is no such site."""
-    values = configuration(root, *_CONFIGURATION)
-    if values is None:
+    found = hugo_configuration(root)
+    if found is None:
         return None
-    languages = _configured(root, "languages")
-    keys = {key.lower(): value for key, value in values.items()}
-    main = str(keys.get("defaultcontentlanguage") or next(iter(languages), "en"))
-    codes = [main, *(code for code in languages if code != main)]
-    roots = _roots(root, languages, str(keys.get("contentdir") or "content").strip("/"), main)
+    codes = list(found.languages)
+    main = codes[0]
+    roots = _roots(found)
     files = [file for file in files if is_markdown(file)]
     lang_map: dict[str, str] = {}
     by_name = len(codes) > 1 and all(one.lang is None for one in roots)
@@ -72,47 +59,27 @@ def _read(root: Path, files: list[str]) -> Site | None:
         collections.append(made)
     if not collections:
         return None
+    if found.elsewhere:
+        about_site.append(f"content comes from {' and '.join(found.elsewhere)} too, which no API reads")
     made_codes, underscores = spelled(codes)
     return Site(
         "Hugo",
         made_codes,
         sorted(collections, key=lambda one: one.name == "pages"),
         {name: code.replace("_", "-") for name, code in lang_map.items()} | underscores,
-        timezone=known_timezone(keys.get("timezone")),
-        main_is_known="defaultcontentlanguage" in keys or bool(languages),
+        timezone=known_timezone(found.values.get("timezone")),
+        main_is_known=found.main_is_known,
+        starts=found.names("publishdate", PUBLISHED_FROM),
+        ends=found.names("expirydate", _PUBLISHED_UNTIL),
         notes=about_site,
     )
 
 
-def _roots(root: Path, languages: Mapping[str, RawValue], content: str, main: str) -> list[_Root]:
-    """Return the folders of the content: those of the languages, those that are mounted, or ``content``."""
-    found = []
-    for code, value in languages.items():
-        said = {key.lower(): one for key, one in value.items()} if isinstance(value, dict) else {}
-        if said.get("contentdir"):
-            found.append(_Root(f"{str(said['contentdir']).strip('/')}/", code))
-    mounts = _configured(root, "module").get("mounts")
-    for one in mounts if isinstance(mounts, list) else ():
-        said = {key.lower(): value for key, value in one.items()} if isinstance(one, dict) else {}
-        target, source = str(said.get("target") or "").strip("/"), str(said.get("source") or "").strip("/")
-        if target.partition("/")[0] != "content" or not source or not (root / source).is_dir():
-            continue
-        below = f"{target.partition('/')[2]}/" if "/" in target else ""
-        found.append(_Root(f"{source}/", _language_of_mount(said) or None, below))
-    if found and any(one.lang for one in found):
-        found = [one if one.lang else msgspec.structs.replace(one, lang=main) for one in found]
-    if not found or (not any(one.lang == main for one in found) and (root / content).is_dir()):
-        found.append(_Root(f"{content}/", main if found else None))
-    return list(dict.fromkeys(found))
-
-
-def _language_of_mount(said: Mapping[str, RawValue]) -> str:
-    """Return the language of a mount: ``lang``, or since Hugo 0.153 the first of ``sites.matrix.languages``."""
-    sites = said.get("sites")
-    matrix = sites.get("matrix") if isinstance(sites, dict) else None
-    stated = matrix.get("languages") if isinstance(matrix, dict) else None
-    first = stated[0] if isinstance(stated, list) and stated else stated
-    return str(said.get("lang") or first or "")
+def _roots(found: Configuration) -> list[_Root]:
+    """Return the folders of the content. Where some are of one language, the others are of the main one."""
+    mounts = [one for one in found.mounts if one.lang not in found.disabled]
+    others = found.languages[0] if any(one.lang for one in mounts) else None
+    return list(dict.fromkeys(_Root(one.source, one.lang or others, one.target) for one in mounts))
 
 
 def _pattern(one: _Root, main: str, roots: list[_Root], lang_map: dict[str, str]) -> str:
@@ -184,44 +151,21 @@ def _resources(files: list[str]) -> set[str]:
     }
 
 
-def _left_out(root: Path, files: list[str]) -> Iterator[LeftOut]:
-    """Return archetypes, the folders whose section says in ``cascade`` that pages below are not for everybody, and the
-    files that ``ignoreFiles`` names."""
-    yield LeftOut("archetypes/**", "Hugo makes new pages of them")
-    values = configuration(root, *_CONFIGURATION) or {}
-    ignored = [value for key, value in values.items() if key.lower() == "ignorefiles"]
-    for expression in (one for value in ignored if isinstance(value, list) for one in value):
-        try:
-            compiled = re.compile(str(expression))
-        except re.error:
-            continue
-        yield from (LeftOut(literal(file), "ignoreFiles names them") for file in files if compiled.search(file))
-    for file in (file for file in files if file.rpartition("/")[2].startswith("_index.")):
-        for document in documents_of(root, file):
-            for key, cascade in document.values.items():
-                hiding = next(_hiding(cascade), None) if key.lower() == "cascade" else None
-                if hiding is not None:
-                    folder = literal(file.rpartition("/")[0])
-                    yield LeftOut(f"{folder}/**", f"the cascade in {file} has {hiding}")
-
-
-def _hiding(cascade: RawValue) -> Iterator[str]:
-    """Return the keys of a cascade by which pages are kept back."""
-    for one in cascade if isinstance(cascade, list) else [cascade]:
-        for key, value in one.items() if isinstance(one, dict) else ():
-            if word_of(key) is not None and not is_for_everybody(key, value):
-                yield key
+def _folders(root: Path) -> dict[str, str]:
+    found = hugo_configuration(root)
+    return {} if found is None else {mount.source: mount.target for mount in found.mounts}
 
 
 HUGO = Generator(
     name="Hugo",
-    known_by=_CONFIGURATION,
+    known_by=FILES,
     content=("content/",),
-    more_left_out=_left_out,
-    starts=("publishdate", "pubdate", "published", "date"),
-    starts_off=Setting(_CONFIGURATION, r"(?i)^[\s\"]*buildFuture[\"]?\s*[:=]\s*(true)"),
-    address_settings=(permalinks(_CONFIGURATION + tuple(f"config/_default/permalinks.{one}" for one in _ENDINGS)),),
-    ends=("expirydate", "unpublishdate"),
+    content_of=_folders,
+    more_left_out=left_out,
+    starts=PUBLISHED_FROM,
+    starts_off=Setting(FILES, r"(?i)^[\s\"]*buildFuture[\"]?\s*[:=]\s*(true)"),
+    ends=_PUBLISHED_UNTIL,
+    address_settings=(permalinks((*FILES, *(f"config/_default/permalinks.{ending}" for ending in ENDINGS))),),
     tags=_LINKS | {"comment": ""},
     read=_read,
 )

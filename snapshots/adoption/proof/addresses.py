@@ -34,6 +34,8 @@ class ContentFile(msgspec.Struct):
     """Relative to the site."""
     base: str
     """The folder of the content in which it lies, with a slash at the end; or none."""
+    place: str
+    """The folder at which the pages of the files in ``base`` are, likewise."""
     values: Mapping[str, RawValue]
     """Its front matter."""
     title: str = ""
@@ -96,7 +98,7 @@ def made_addresses(one: ContentFile, templates: Iterable[str]) -> Iterator[Segme
 
 
 def _raw_folders(one: ContentFile) -> list[str]:
-    return one.file.removeprefix(one.base).split("/")[:-1]
+    return f"{one.place}{one.file.removeprefix(one.base)}".split("/")[:-1]
 
 
 def _folders(one: ContentFile) -> Segments:

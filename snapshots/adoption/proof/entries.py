@@ -68,10 +68,12 @@ class Bases:
 
     def __init__(self, root: Path, generator: Generator) -> None:
         self._bases = sorted(generator.folders(root), key=len, reverse=True)
+        self._places = {} if generator.content_of is None else generator.content_of(root)
 
-    def of(self, file: str) -> str:
-        """Return the folder of the content in which a file lies."""
-        return next((base for base in self._bases if file.startswith(base)), "")
+    def of(self, file: str) -> tuple[str, str]:
+        """Return the folder of the content in which a file lies, and that at which the pages of its files are."""
+        base = next((base for base in self._bases if file.startswith(base)), "")
+        return base, self._places.get(base, "")
 
 
 def live_entries(root: Path, surveyed: Surveyed, site: Site, bases: Bases, now: int) -> list[Entry]:
@@ -90,7 +92,7 @@ def live_entries(root: Path, surveyed: Surveyed, site: Site, bases: Bases, now: 
             fields = msgspec.json.decode(columns[JSON_COLUMN])
             title = next((fields[name] for name in _TITLES if isinstance(fields.get(name), str)), "")
             days = _days(columns, fields, checked.api, dated=row["dated"])
-            source = ContentFile(file, bases.of(file), values, title, next(iter(days), ""), row["id"])
+            source = ContentFile(file, *bases.of(file), values, title, next(iter(days), ""), row["id"])
             is_page = is_markdown(file) and file not in unpaged
             lang = languages[row["lang"]]
             text = " ".join(_rich_texts(checked.api, fields))
@@ -160,7 +162,7 @@ def held_back(
             content = _text(render(document.body or ""))
         except ValueError:
             content = Text(document.body or "")
-        source = ContentFile(file, bases.of(file), document.values, title if isinstance(title, str) else "")
+        source = ContentFile(file, *bases.of(file), document.values, title if isinstance(title, str) else "")
         yield HeldBack(_why(file, document, states, site), source.title, content, source)
 
 

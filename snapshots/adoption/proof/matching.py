@@ -27,6 +27,8 @@ from snapshots.adoption.proof.texts import Text
 
 _HELD: Final = 0.5
 """The share of an entry's text on a page from which the page may be the entry's."""
+_UNNAMED: Final = 0.4
+"""Stands for that share where an entry has no text, and the page at its address does not have its title."""
 _LONG: Final = 60
 """The characters from which a text is not on a page by chance."""
 _COMMON: Final = 20
@@ -150,7 +152,7 @@ class Pages:
             title = Text(one.title).joined.casefold()
             is_named = bool(title) and any(title in name for name in self.pages[page].named)
             if is_named or how >= How.ADDRESS:
-                yield Match(page, how, 1.0 if is_named else _HELD)
+                yield Match(page, how, 1.0 if is_named else _UNNAMED)
             return
         share = one.content.share_in(self.pages[page].content)
         if share >= _HELD or how >= How.ADDRESS:

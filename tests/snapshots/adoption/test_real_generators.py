@@ -17,6 +17,7 @@ from tests.sites.generator_sites import (
     ELEVENTY,
     HEXO,
     HUGO,
+    HUGO_MOUNTS,
     JEKYLL,
     MARK,
     MKDOCS,
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.slow
 PACKAGES = Path(__file__).parent / "generators" / "package.json"
 SITES = {
     "hugo": (HUGO, ["hugo", "--quiet"], "public"),
+    "hugo with mounts": (HUGO_MOUNTS, ["hugo", "--quiet"], "public"),
     "jekyll": (JEKYLL, ["jekyll", "build", "--quiet"], "_site"),
     "mkdocs": (MKDOCS, [sys.executable, "-m", "mkdocs", "build", "--quiet"], "site"),
     "pelican": (PELICAN, ["pelican", "--quiet"], "output"),
@@ -45,7 +47,7 @@ WITH_DRAFTS = {
 """The arguments with which a generator makes pages of what it keeps back otherwise."""
 NOT_PUBLIC = {"pelican": "drafts"}
 """Folders of the output with pages that are no part of the site."""
-OWN_PAGES = {"mkdocs": 1, "vitepress": 1, "pelican": 7}
+OWN_PAGES = {"hugo with mounts": 5, "mkdocs": 1, "vitepress": 1, "pelican": 7}
 """Pages that the generator's own templates make."""
 
 
