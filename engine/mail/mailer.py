@@ -38,6 +38,10 @@ class Mailer:
             with suppress(OSError, smtplib.SMTPException):
                 connection.quit()
 
+    def reach(self) -> None:
+        """Connect to the server, and sign in there where it has a user. Raises ``MailServerError``."""
+        self._connected()
+
     def send(self, message: EmailMessage) -> None:
         """Hand one mail over; returns once the server has accepted it.
 

@@ -13,13 +13,15 @@ from engine.access.keys.keys import Key
 from engine.mail.mail_server import parse_mail_server
 from engine.mail.mailer import Mailer
 from server.logs import LOGGER
+from server.states.mail_watch import MailWatch
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
 
 ROUND_SECONDS = 3600.0
-EMPTY_SECONDS = 30.0
-"""Seconds after which it is looked again where there was no workspace, or another machine sends."""
+LOOK_SECONDS = 30.0
+"""Seconds after which it is looked again where there was no workspace, another machine sends, or the mail server could
+not be used."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -28,10 +30,20 @@ class ExpiryMailing:
     """Sends the e-mails that are due, round by round; without a mail server, the log names them."""
 
     def __init__(
-        self, store: Store, shared: Store, smtp_url: str | None, holds: Callable[[], bool], clock: Callable[[], int]
+        self,
+        store: Store,
+        shared: Store,
+        smtp_url: str | None,
+        holds: Callable[[], bool],
+        clock: Callable[[], int],
+        watch: MailWatch,
     ) -> None:
         """``store`` is read on this machine, and ``shared`` by all: they differ where the store is in a bucket.
-        ``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``."""
+        ``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``. ``watch`` notes how the
+        mail server is."""
+        self._watch = watch
+        self._due_at: int | None = None
+        """When the next round is due, UTC milliseconds; ``None`` to look now."""
         self._store = store
         self._shared = shared
         self._server = parse_mail_server(smtp_url) if smtp_url else None
@@ -41,10 +53,15 @@ class ExpiryMailing:
         """Of each workspace, for as long as this server runs: it remembers since when another machine is sending."""
 
     def round(self, stopping: Event) -> float:
-        """Send what is due in all workspaces, until ``stopping`` is set; return the seconds until the next round.
+        """Send what is due in all workspaces, until ``stopping`` is set; return the seconds until this is to be called
+        again. Does so once an hour, and when a mail server that could not be used can be.
 
         Raises ``StoreError`` where the store cannot be looked at.
         """
+        now, due_at = self._clock(), self._due_at
+        if due_at is not None and 0 < due_at - now <= ROUND_SECONDS * 1000 and not self._watch.answers_again():
+            return LOOK_SECONDS
+        self._due_at = None
         names = self._store.workspaces() if self._holds() else []
         for name in names:
             if stopping.is_set():
@@ -54,10 +71,13 @@ class ExpiryMailing:
             except RoundUnderWay:
                 continue
             except ParquetryError as error:
+                self._watch.failed(error, name)
                 _log.error("%s: expiry e-mails wait: %s", name, error)
             except Exception:
                 _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
-        return ROUND_SECONDS if names else EMPTY_SECONDS
+        if names:
+            self._due_at = now + int(ROUND_SECONDS * 1000)
+        return LOOK_SECONDS
 
     def _tell(self, workspace_store: WorkspaceStore) -> None:
         current = workspace_store.current()
@@ -68,6 +88,7 @@ class ExpiryMailing:
         access = AccessFile(workspace_store).read()
         keys = access.keys if access else ()
         if not may_be_due(workspace, keys, now):
+            self._watch.nothing_left(workspace.id)
             return
         if workspace_store.id not in self._ledgers:
             self._ledgers[workspace_store.id] = LedgerFile(self._shared.workspace(workspace_store.id))
@@ -76,7 +97,14 @@ class ExpiryMailing:
             self._tell_the_log(workspace, keys, ledger, now)
             return
         with Mailer(self._server) as mailer:
-            log_round(workspace, send_due_mails(workspace, ledger, mailer, now, self._clock))
+            done = send_due_mails(workspace, ledger, mailer, now, self._clock)
+        log_round(workspace, done)
+        if done.failure is not None:
+            self._watch.failed(done.failure, workspace.id)
+        elif done.sent:
+            self._watch.delivered(workspace.id)
+        else:
+            self._watch.nothing_left(workspace.id)
 
     def _tell_the_log(self, workspace: Workspace, keys: Iterable[Key], ledger: LedgerFile, now: int) -> None:
         due = due_mails(workspace, keys, ledger.read(), now)

@@ -24,8 +24,10 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from engine.access.sign_in.sign_ins import SignIns
 from server.background.election import Election
-from server.background.expiry_mail import EMPTY_SECONDS, ExpiryMailing
+from server.background.expiry_mail import LOOK_SECONDS as MAIL_LOOK_SECONDS
+from server.background.expiry_mail import ExpiryMailing
 from server.background.heartbeat import LOOK_SECONDS as HEARTBEAT_SECONDS
 from server.background.heartbeat import Heartbeat
 from server.background.last_use import FOLD_SECONDS, fold_last_uses
@@ -45,8 +47,14 @@ from server.mirror.mirror import Mirror
 from server.processes.repeating import attempt, repeat
 from server.processes.standing_back import stand_back
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.mail_watch import MailWatch
+from server.states.pages import StatesPage
+from server.states.states import States
+from server.states.table import LAST_USE, REPORT, SIGN_IN
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
+from snapshots.store.buckets.bucket_url import is_bucket
 from snapshots.store.durable import StoreError, keep_from_others, make_directory, writing
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store
@@ -62,6 +70,11 @@ HELD_SECONDS: Final = 1.0
 """Seconds between two looks whether the lock is still there."""
 SIGNAL_SECONDS: Final = 1.0
 """Seconds after which a signal is acted upon that came in the instant before a wait began, and so interrupted none."""
+STATES_SECONDS: Final = 0.5
+"""Seconds between two looks whether something else is wrong now."""
+SIGN_INS_SECONDS: Final = 10.0
+BUCKET_SIGN_INS_SECONDS: Final = 60.0
+"""Seconds between two looks whether the console's sign-ins can be read; in a bucket each costs a request."""
 LAST_SECONDS: Final = 10.0
 """Seconds after which a keeper ends that nobody is left to end, whatever it does."""
 
@@ -100,9 +113,15 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
     stopping = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the server, which tells this process
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-    works: list[Work] = [partial(_work_with_the_lock, settings)]
+    states = States("keeper", steady_ms)
+    watch = MailWatch(settings.smtp_url, states)
+    works: list[Work] = [
+        partial(_work_with_the_lock, settings, states, watch),
+        partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms)),
+    ]
     if console is not None:
-        works.append(partial(_serve_console, settings, console.listener))
+        works.append(partial(_serve_console, settings, console.listener, watch))
+        works.append(_looking_at_sign_ins(settings, states))
         works.append(partial(_clear, console))
     succeeded = _do_all(works, stopping)
     if console is not None:
@@ -139,10 +158,34 @@ def _do_all(works: Sequence[Work], stopping: threading.Event) -> bool:
     return not failed.is_set()
 
 
-def _serve_console(settings: Settings, listener: socket.socket, stopping: threading.Event) -> None:
+def _tell_states(page: StatesPage, stopping: threading.Event) -> None:
+    """Write the page of what is wrong, which the server's process writes about if that cannot be done."""
+    trouble = "the keeper cannot say how it is: %s"
+    repeat(page.write, STATES_SECONDS, stopping, trouble=trouble, level=logging.DEBUG)
+    page.take_back()
+
+
+def _looking_at_sign_ins(settings: Settings, states: States) -> Work:
+    objects = settings.open_shared_store().objects
+    seconds = BUCKET_SIGN_INS_SECONDS if is_bucket(settings.store) else SIGN_INS_SECONDS
+    look = _noted(states, SIGN_IN, SignIns(objects).check)
+    return _repeated(look, seconds, "nobody can sign in to the console: %s")
+
+
+def _noted(states: States, what: str, step: Callable[[], None]) -> Callable[[], None]:
+    """Return a step that notes by its outcome how something is."""
+
+    def noted() -> None:
+        with states.trying(what):
+            step()
+
+    return noted
+
+
+def _serve_console(settings: Settings, listener: socket.socket, watch: MailWatch, stopping: threading.Event) -> None:
     from server.console.process.serving import serve_console  # noqa: PLC0415 - half a second, where the console is on
 
-    serve_console(settings, listener, stopping)
+    serve_console(settings, listener, watch, stopping)
 
 
 def _clear(console: Socket, stopping: threading.Event) -> None:
@@ -160,7 +203,7 @@ def _remove_where_left(console: Socket) -> None:
         shutil.rmtree(console.folder, ignore_errors=True)
 
 
-def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
+def _work_with_the_lock(settings: Settings, states: States, watch: MailWatch, stopping: threading.Event) -> None:
     """Wait for the lock, and do the keeper's work as long as it is held."""
     store = settings.open_store()
     shared = settings.open_shared_store()
@@ -184,13 +227,15 @@ def _work_with_the_lock(settings: Settings, stopping: threading.Event) -> None:
         if stopping.wait(LOOK_SECONDS):
             return
     try:
-        _keep(settings, store, shared, election, lock, stopping)
+        _keep(settings, states, watch, store, shared, election, lock, stopping)
     finally:
         lock.leave()
 
 
 def _keep(
     settings: Settings,
+    states: States,
+    watch: MailWatch,
     store: Store,
     shared: Store,
     election: Election | None,
@@ -206,10 +251,14 @@ def _keep(
             if election is None
             else _in_a_bucket(settings, store, shared.objects, election)
         ),
-        partial(_send_webhooks, settings, store, shared, metrics, holds),
-        partial(_mail, ExpiryMailing(store, shared, settings.smtp_url, holds, now_ms)),
-        partial(_tell_readers, Heartbeat(store, shared.objects, now_ms)),
-        _repeated(partial(fold_last_uses, store, now_ms), FOLD_SECONDS, "last uses of keys cannot be folded: %s"),
+        partial(_send_webhooks, settings, store, shared, metrics, states, watch, holds),
+        partial(_mail, ExpiryMailing(store, shared, settings.smtp_url, holds, now_ms, watch)),
+        partial(_tell_readers, Heartbeat(store, shared.objects, now_ms), states),
+        _repeated(
+            _noted(states, LAST_USE, partial(fold_last_uses, store, now_ms)),
+            FOLD_SECONDS,
+            "last uses of keys cannot be folded: %s",
+        ),
     ]
     if metrics is not None:
         works.append(_repeated(metrics.note_memory, KEEP_SECONDS, "metrics cannot be written: %s"))
@@ -255,6 +304,8 @@ def _send_webhooks(
     store: Store,
     shared: Store,
     metrics: Metrics | None,
+    states: States,
+    watch: MailWatch,
     holds: Callable[[], bool],
     stopping: threading.Event,
 ) -> None:
@@ -270,6 +321,8 @@ def _send_webhooks(
         allow_loopback=settings.webhook_allow_loopback,
         smtp_url=settings.smtp_url,
         metrics=metrics,
+        states=states,
+        watch=watch,
         clock=now_ms,
         hint=lambda: None if freshness is None else freshness.contact().hint or "",
     )
@@ -279,12 +332,12 @@ def _send_webhooks(
 
 
 def _mail(mailing: ExpiryMailing, stopping: threading.Event) -> None:
-    repeat(partial(mailing.round, stopping), EMPTY_SECONDS, stopping, trouble="expiry e-mails wait: %s")
+    repeat(partial(mailing.round, stopping), MAIL_LOOK_SECONDS, stopping, trouble="expiry e-mails wait: %s")
 
 
-def _tell_readers(heartbeat: Heartbeat, stopping: threading.Event) -> None:
+def _tell_readers(heartbeat: Heartbeat, states: States, stopping: threading.Event) -> None:
     trouble = "this server cannot report to the console's page of readers: %s"
-    repeat(heartbeat.write, HEARTBEAT_SECONDS, stopping, trouble=trouble, level=logging.INFO)
+    repeat(_noted(states, REPORT, heartbeat.write), HEARTBEAT_SECONDS, stopping, trouble=trouble, level=logging.INFO)
     with suppress(ParquetryError, OSError):
         heartbeat.take_back()
 

@@ -33,6 +33,7 @@ from server.http.exchange import exchange_of
 from server.http.routes import ExactRoute, MethodNotAllowed, RestRoute, path_segments
 from server.logs import LOGGER
 from server.settings import Settings
+from server.states.mail_watch import MailWatch
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.manifest import Manifest
@@ -52,7 +53,7 @@ class Console:
     Raises ``StoreError`` when the store's location cannot be used.
     """
 
-    def __init__(self, settings: Settings, clock: Callable[[], int]) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], int], watch: MailWatch) -> None:
         self._store = store = settings.open_shared_store()
         objects = store.objects
         self._clock = clock
@@ -62,7 +63,9 @@ class Console:
         self._known = KnownBrowsers(objects)
         # Only a setting tells where links in mails lead: whoever asks for one could name any host.
         mailing = (
-            SignInMailing(settings.smtp_url, self._site.url, self._sign_ins, self._known, self._workspaces, clock)
+            SignInMailing(
+                settings.smtp_url, self._site.url, self._sign_ins, self._known, self._workspaces, clock, watch
+            )
             if settings.smtp_url is not None and self._site.url is not None
             else None
         )

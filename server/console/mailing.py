@@ -23,6 +23,7 @@ from engine.mail.mailer import Mailer, MailRefused
 from server.console.addresses import link_address
 from server.console.askers import Askers
 from server.logs import LOGGER
+from server.states.mail_watch import MailWatch
 from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 
@@ -58,7 +59,9 @@ class SignInMailing:
         known: KnownBrowsers,
         workspaces: Callable[[], Iterable[Workspace]],
         clock: Callable[[], int],
+        watch: MailWatch,
     ) -> None:
+        self._watch = watch
         self._server = parse_mail_server(smtp_url)
         self._url = url
         self._sign_ins = sign_ins
@@ -123,6 +126,11 @@ class SignInMailing:
             )
         except ValueError as error:
             raise MailRefused(str(error)) from None
-        with Mailer(self._server) as mailer:
-            mailer.send(letter)
+        try:
+            with Mailer(self._server) as mailer:
+                mailer.send(letter)
+        except ParquetryError as error:
+            self._watch.failed(error)
+            raise
+        self._watch.delivered()
         _log.info("%s: sent a member a link to sign in to the console", workspace.id)

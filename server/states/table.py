@@ -305,7 +305,7 @@ TABLE: Final = (
     ),
     Row(
         what=SIGN_IN,
-        of="workspace",
+        of="machine",
         wrong="the console's sign-ins cannot be read or written",
         alert="SignInsUnreadable",
         after=300,

@@ -55,6 +55,8 @@ class Round(msgspec.Struct, frozen=True):
     """Mails that never got through and are too late now; they are reported this once."""
     unheard: tuple[Key, ...]
     """Keys that expire in a workspace where nobody is to be told."""
+    failure: MailServerError | MailRefused | None = None
+    """The last reason for which a mail did not get through."""
 
 
 def due_mails(workspace: Workspace, keys: Iterable[Key], ledger: Ledger, now: int) -> list[DueMail]:
@@ -93,19 +95,22 @@ def send_due_mails(workspace: Workspace, file: LedgerFile, mailer: Mailer, now: 
         ledger.forget(_too_late(workspace, ledger.mails, now))
         sent: list[DueMail] = []
         refused: list[tuple[DueMail, str]] = []
+        failure: MailServerError | MailRefused | None = None
         for position, mail in enumerate(due):
             try:
                 _send(workspace, mail, mailer, ledger, now, clock)
                 sent.append(mail)
             except MailServerError as error:
+                failure = error
                 rest = due[position:]
                 ledger.refused([one.id for one in rest], str(error), clock())
                 refused += [(one, str(error)) for one in rest]
                 break
             except MailRefused as error:
+                failure = error
                 ledger.refused([mail.id], str(error), clock())
                 refused.append((mail, str(error)))
-    return Round(tuple(sent), tuple(refused), given_up, unheard)
+    return Round(tuple(sent), tuple(refused), given_up, unheard, failure)
 
 
 def _send(

@@ -130,6 +130,10 @@ class SignIns:
     def __init__(self, objects: Objects) -> None:
         self._document: Document[_Found] = Document(objects, DOCUMENT, _CODEC, _Found(), private=True)
 
+    def check(self) -> None:
+        """Read the document. Raises ``ParquetryError`` where it cannot be read or is damaged."""
+        self._document.read()
+
     def new_link(self, person: Person, now: int) -> str:
         """Make a link for a person at ``now`` (UTC milliseconds), good in any browser; return its token."""
         token = new_token()

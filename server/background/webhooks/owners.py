@@ -9,11 +9,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from engine.mail.mail_server import parse_mail_server
-from engine.mail.mailer import Mailer, MailRefused
+from engine.mail.mailer import Mailer, MailRefused, MailServerError
 from engine.webhooks.endpoint import Endpoint
 from engine.webhooks.letter import given_up_letter, owners
 from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.logs import LOGGER
+from server.states.mail_watch import MailWatch
 from snapshots.model import Workspace
 
 _log: Final = logging.getLogger(LOGGER)
@@ -22,7 +23,8 @@ _log: Final = logging.getLogger(LOGGER)
 class OwnersMail:
     """Sends one letter to each owner, and notes that it did."""
 
-    def __init__(self, smtp_url: str | None, clock: Callable[[], int]) -> None:
+    def __init__(self, smtp_url: str | None, clock: Callable[[], int], watch: MailWatch) -> None:
+        self._watch = watch
         self._server = parse_mail_server(smtp_url) if smtp_url else None
         self._clock = clock
 
@@ -40,7 +42,11 @@ class OwnersMail:
                 for member in people:
                     try:
                         mailer.send(given_up_letter(workspace, endpoint, member, self._server.sender, self._clock()))
+                        self._watch.delivered()
                         _log.info("%s: told an owner that webhook %s was given up", workspace.id, endpoint.id)
+                    except MailServerError as error:
+                        self._watch.failed(error)
+                        raise
                     except (MailRefused, ValueError) as error:
                         _log.error("%s: could not tell %s of a webhook: %s", workspace.id, member.email, error)
         file.edit(lambda endpoints: (_noted(endpoints, endpoint.id), None))

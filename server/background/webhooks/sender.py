@@ -35,6 +35,9 @@ from server.metrics import Metrics
 from server.mirror.behind import WEBHOOKS, BehindStates
 from server.mirror.contact import WEBHOOKS_CONTACT, Contact, ContactPage
 from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
+from server.states.mail_watch import MailWatch
+from server.states.states import States
+from server.states.table import RECEIVER
 from server.workspaces.workspaces import POLL_SECONDS
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import changes_document
@@ -85,6 +88,8 @@ class WebhookSending:
         allow_loopback: bool,
         smtp_url: str | None,
         metrics: Metrics | None,
+        states: States,
+        watch: MailWatch,
         clock: Callable[[], int],
         hint: Callable[[], str | None] = lambda: None,
     ) -> None:
@@ -104,7 +109,8 @@ class WebhookSending:
         self._metrics = metrics
         self._clock = clock
         self._holds = holds
-        self._owners = OwnersMail(smtp_url, clock)
+        self._states = states
+        self._owners = OwnersMail(smtp_url, clock, watch)
         self._kept = ComparedFiles()
         self._is_sender = False
         self._sent_workspaces: dict[str, SentWorkspace] = {}
@@ -158,6 +164,7 @@ class WebhookSending:
                 pause = LONGEST_PAUSE_MS / 1000
             else:
                 self._complaints.pop("", None)
+            self._states.only(WEBHOOKS, dict.fromkeys(self._unreadable(has_failed=has_failed)))
             if self._bucket is not None:
                 with suppress(OSError):  # the log tells it
                     self._tell_behind(has_failed=has_failed)
@@ -166,13 +173,16 @@ class WebhookSending:
 
     def _tell_behind(self, *, has_failed: bool) -> None:
         """Write, where it has changed, of which workspaces the webhooks wait for the store. Raises ``OSError``."""
-        found = set(self._unread)
-        if has_failed:
-            found |= {one.id for one in self._sent_workspaces.values() if one.endpoints}
+        found = self._unreadable(has_failed=has_failed)
         behind = self._behind.told([(name, WEBHOOKS) for name in found], self._clock())
         if behind != self._told_behind:
             self._page.write(Contact(behind=behind))
             self._told_behind = behind
+
+    def _unreadable(self, *, has_failed: bool) -> set[str]:
+        """Return the workspaces of which the webhooks could not be read or written in the last round."""
+        failed = [one.id for one in self._sent_workspaces.values() if one.endpoints] if has_failed else []
+        return {*self._unread, *failed}
 
     def _sent(self, workspaces: list[SentWorkspace], now: int) -> list[SentWorkspace]:
         """Return the workspaces with webhooks, as far as they can be read; none where another machine sends them."""
@@ -203,10 +213,12 @@ class WebhookSending:
             min(workspaces, key=lambda one: one.looked_at or 0).looked_at = None
 
     def _note_waiting(self, workspaces: list[SentWorkspace], sent: list[SentWorkspace], now: int) -> None:
-        """Set the metrics: of each workspace here what waits, and of one that is not sent here any more nothing."""
+        """Note what waits of each workspace here, and of one that is not sent here any more nothing."""
+        here = set(sent)
+        oldest = {one.id: int(waiting(one.endpoints, now)[1] * 1000) for one in here}
+        self._states.only(RECEIVER, {name: age for name, age in oldest.items() if age > 0})
         if self._metrics is None:
             return
-        here = set(sent)
         for workspace in workspaces:
             found = waiting(workspace.endpoints, now) if workspace in here else (0, 0.0)
             if found != workspace.waiting and (workspace in here or workspace.waiting is not None):

@@ -17,15 +17,16 @@ from server.console.process.headers import SIGNED_IN, VISITOR, WORKSPACE
 from server.http.exchange import begin_exchange
 from server.http.request_ids import request_id_of
 from server.settings import Settings
+from server.states.mail_watch import MailWatch
 from snapshots.times import now_ms
 
 LAST_SECONDS: Final = 5
 """Seconds that requests under way may go on when the keeper is told to end."""
 
 
-def serve_console(settings: Settings, listener: socket.socket, stopping: threading.Event) -> None:
+def serve_console(settings: Settings, listener: socket.socket, watch: MailWatch, stopping: threading.Event) -> None:
     """Serve the console on a socket until ``stopping`` is set. To be called on another thread than the main one."""
-    console = Console(settings, now_ms)
+    console = Console(settings, now_ms, watch)
     server = Server(
         Config(
             told(console.application()),

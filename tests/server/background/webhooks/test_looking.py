@@ -17,6 +17,9 @@ from engine.webhooks.webhooks_file import Endpoints, WebhooksFile
 from server.background.served import KeptWorkspaces
 from server.background.webhooks.sender import WebhookSending
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.mail_watch import MailWatch
+from server.states.states import States
 from snapshots.times import now_ms
 from tests.server.background.webhooks.test_sender import add, endpoint_of
 from tests.servers.webhook_receiver import Reply, receiver
@@ -35,6 +38,8 @@ def sending(site: Site) -> Iterator[None]:
         readers=1,
         allow_loopback=True,
         smtp_url=None,
+        states=(states := States("keeper", steady_ms)),
+        watch=MailWatch(None, states),
         metrics=None,
         clock=now_ms,
     )

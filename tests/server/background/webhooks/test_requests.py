@@ -19,6 +19,9 @@ from engine.webhooks.webhooks_file import WEBHOOKS, WebhooksFile
 from server.background.election import LEASE, LEASE_MS, RENEW_MS, Election
 from server.background.webhooks.sender import WebhookSending
 from server.logs import LOGGER
+from server.states.clock_watch import steady_ms
+from server.states.mail_watch import MailWatch
+from server.states.states import States
 from snapshots.store.changes import CHANGES, announce
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
@@ -106,6 +109,8 @@ class World:
             readers=1,
             allow_loopback=False,
             smtp_url=None,
+            states=(states := States("keeper", steady_ms)),
+            watch=MailWatch(None, states),
             metrics=gauges,  # type: ignore[arg-type]
             clock=lambda: self.now,
             hint=self.hint,
