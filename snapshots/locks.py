@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from snapshots.ownership import follow_directory
+
 _LOOK_SECONDS: Final = 0.01
 """Seconds after which whoever waits for a lock tries it again."""
 
@@ -66,6 +68,7 @@ class FileLock:
     def _tried(self, how: int) -> int | None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
+            follow_directory(descriptor, self._path.parent)
             fcntl.flock(descriptor, how | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_nlink:  # else it was deleted meanwhile, and locks nothing
                 return descriptor

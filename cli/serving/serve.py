@@ -52,6 +52,9 @@ def serve(
             help="Where opened snapshots are kept.  [default: in the store]",
         ),
     ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Start although the store's directory is not there yet, and wait for it.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Log the settings and the start even on a terminal.")
     ] = False,
@@ -80,7 +83,7 @@ def serve(
     if is_bucket(settings.store):
         _tell_of_an_empty_mirror(opened, settings.store)
     else:
-        _tell_of_an_empty_store(opened, given=store is not None)
+        _tell_of_an_empty_store(opened, given=store is not None, wait=wait)
     _tell_of_addresses_without_host(opened)
 
     from engine.read.materialise.prewarm import making_ahead
@@ -136,9 +139,14 @@ def _tell_of_an_empty_mirror(mirror: Store, location: str) -> None:
         )
 
 
-def _tell_of_an_empty_store(store: Store, *, given: bool) -> None:
-    """Warn of a store without any version. Raises ``NoWorkspace`` when no store is named and none is in the default
-    place."""
+def _tell_of_an_empty_store(store: Store, *, given: bool, wait: bool) -> None:
+    """Warn of a store without any version. Raises ``NoWorkspace`` when its directory is not there, unless it is named
+    and waited for."""
+    if given and not store.root.is_dir() and not wait:
+        raise NoWorkspace(
+            f"There is no store to serve: {store.root} does not exist. Where it is mounted, see whether the mount is "
+            "there; `cms snapshot build` makes a new one. With --wait, the server starts without it and waits."
+        )
     if not given and not store.root.is_dir():
         raise NoWorkspace(
             f"There is no store to serve: {store.root} does not exist. Go into a workspace, build it with "

@@ -11,7 +11,7 @@ from cli.location import ChosenWorkspace, choose_workspace
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines
 from cli.snapshot.on_publish import OnPublish, run_on_publish
-from cli.snapshot.versions import current_if_known
+from cli.snapshot.versions import current_if_known, warn_of_damaged_holds
 from snapshots.problems import ParquetryError
 from snapshots.times import format_datetime, now_ms
 
@@ -39,9 +39,11 @@ def activate(
 
     chosen = choose_workspace(store, workspace_id)
     before = current_if_known(chosen)
+    warn_of_damaged_holds(chosen)
     found = chosen.workspace_store.find(version)
     is_recorded = before is not None and found in before.manifests
     if before is not None and before.version == found and is_recorded:
+        chosen.workspace_store.open_current(before)
         _report_current(chosen, before, f"Snapshot version {found} is current already.", json=json)
         return
     by = operator(chosen.workspace_store, now_ms())

@@ -120,6 +120,8 @@ def build(
     except BreakingChanges as refusal:
         _report_breaking(refusal, json=json)
         raise typer.Exit(1) from None
+    if target.bucket is None:
+        _tell_of_owners(target, result)
     ended = _ended(root, target, result, served)
     pruned = None if keep is None else _pruned(target, result.workspace, keep)
     if json:
@@ -150,6 +152,21 @@ def _pruned(target: Store, workspace: str, keep: int) -> Pruned | None:
     except ParquetryError as error:
         lines.warning(f"Old snapshot versions were not deleted: {error}")
         return None
+
+
+def _tell_of_owners(target: Store, result: BuildResult) -> None:
+    """Give the cache of a store to its owner, and warn where whoever serves it may not read what was built."""
+    from snapshots.ownership import follow_all, is_foreign, owner_of
+
+    follow_all(target.cache, target.root)
+    built = target.workspace(result.workspace).snapshots / result.version
+    if result.changed and is_foreign(built, target.root):
+        user = owner_of(target.root)
+        lines.warning(
+            f"{built} belongs to {owner_of(built)}, and {target.root} to {user}, who cannot read it: a server that "
+            f"runs as {user} goes on with the version before. Publish as that user "
+            f"(`sudo -u {user} cms snapshot build …`), or join its group."
+        )
 
 
 MOST_FETCHED: Final = 50_000_000

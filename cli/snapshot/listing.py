@@ -14,7 +14,7 @@ from cli.output import documents, lines, tables, wording
 from cli.snapshot.commits import commit_author, commit_document, commit_sentence, commit_subject
 from cli.snapshot.held import held_document
 from cli.snapshot.languages import Languages, show_languages
-from cli.snapshot.versions import Version, current_if_known, named_version
+from cli.snapshot.versions import Version, current_if_known, named_version, warn_of_damaged_holds
 from snapshots.shown_times import shown_time
 from snapshots.times import format_datetime, now_ms
 
@@ -40,6 +40,7 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
 
     chosen = choose_workspace(store, workspace_id)
     current = current_if_known(chosen)
+    warn_of_damaged_holds(chosen)
     listed: list[dict[str, object]] = []
     rows: list[tuple[str, ...]] = []
     held: list[str] = []
@@ -87,6 +88,8 @@ def list_versions(store: StoreLocation = None, workspace_id: WorkspaceId = None,
         lines.message(
             f'Workspace "{chosen.workspace_store.id}" has no snapshot versions yet. `cms snapshot build` makes one.'
         )
+    if rows and current is None and not json:
+        lines.message("None is current, so nothing is served: `cms snapshot activate VERSION` makes one current.")
     if held and not json:
         for sentence in held:
             lines.message(sentence)

@@ -34,6 +34,15 @@ def named_version(chosen: ChosenWorkspace, version: str | None) -> str:
     return chosen.current_version()
 
 
+def warn_of_damaged_holds(chosen: ChosenWorkspace) -> None:
+    """Warn where it cannot be read what is held."""
+    from engine.administration.version_list import damaged_holds
+
+    error = damaged_holds(chosen.workspace_store)
+    if error is not None:
+        lines.warning(str(error))
+
+
 def current_if_known(chosen: ChosenWorkspace) -> Current | None:
     """Return the current version; ``None`` before the first, and, with a warning, for a damaged pointer.
 

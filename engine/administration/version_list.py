@@ -30,9 +30,18 @@ class ListedVersion(msgspec.Struct, frozen=True):
         return sum(file.bytes for file in self.manifest.files) if self.manifest is not None else 0
 
 
+def damaged_holds(workspace_store: WorkspaceStore) -> DamagedDocument | None:
+    """Return what is wrong with the document of what is held; ``None`` where nothing is."""
+    try:
+        workspace_store.holds()
+    except DamagedDocument as error:
+        return error
+    return None
+
+
 def known_holds(workspace_store: WorkspaceStore) -> tuple[Hold, ...]:
-    """Return the content that no build makes current again; none where the document of it is damaged, which a build
-    says."""
+    """Return the content that no build makes current again; none where the document of it is damaged, which commands
+    say (``damaged_holds``)."""
     try:
         return workspace_store.holds()
     except DamagedDocument:

@@ -23,7 +23,9 @@ def activate(by: Administrator, version: str, *, expected: str | Literal[Expecte
     instead = f", instead of {expected}" if isinstance(expected, str) else ""
     sentence = f"Made {version} the current snapshot version{instead}.{_commit_of(by, version)}"
     with by.recorded("version_activated", sentence):
-        return by.workspace_store.activate(version, expected=expected, by=by.author.who, now=by.now, holds_returns=True)
+        return by.workspace_store.activate(
+            version, expected=expected, by=by.author.who, now=by.now, holds_returns=True, opens=True
+        )
 
 
 def _commit_of(by: Administrator, version: str) -> str:

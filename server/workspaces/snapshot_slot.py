@@ -28,6 +28,8 @@ FIRST_PAUSE_MS = 1000
 LONGEST_PAUSE_MS = 300_000
 """Milliseconds for which a version that was refused is left alone at most; each pause is twice the one before."""
 
+_ACTIVATE = "`cms snapshot activate VERSION` writes it again."
+
 _log = logging.getLogger(LOGGER)
 
 
@@ -156,16 +158,29 @@ class SnapshotSlot:
         try:
             current = self._current_now()
         except (ParquetryError, OSError) as error:
-            self._complain(f"{error} The last good snapshot version is still served.")
+            self._complain(f"{error} {self._goes_on()}")
             return None
         if current is None:
-            if self._served is not None:
-                self._complain("The file `current` is missing. The last good snapshot version is still served.")
+            if self._served is not None or self._has_versions():
+                self._complain(f"The file `current` is missing. {_ACTIVATE} {self._goes_on()}")
             return None
         self.complaint = None
         self._recorded = current
         self._follow_history()
         return current.version
+
+    def _goes_on(self) -> str:
+        served = self._served
+        return "Nothing of it is served until then." if served is None else f"{served.reader.version} is still served."
+
+    def _has_versions(self) -> bool:
+        """Whether versions are there, in a store in a directory: a mirror has them before it has ``current``."""
+        if self._held_page is not None:
+            return False
+        try:
+            return bool(self._workspace_store.versions())
+        except (ParquetryError, OSError):
+            return False
 
     def _follow_history(self) -> None:
         recorded, served = self._recorded, self._served
@@ -207,8 +222,8 @@ class SnapshotSlot:
         again = before is not None and (before.version, before.files) == (version, files)
         pause = min(before.pause * 2, LONGEST_PAUSE_MS) if before is not None and again else FIRST_PAUSE_MS
         if before is None or (before.version, before.reason) != (version, reason):
-            keeps = f"; {self._served.reader.version} goes on being served" if self._served else ""
-            _log.error("%s: snapshot version %s refused: %s%s", self._workspace_store.id, version, reason, keeps)
+            keeps = f"{self._served.reader.version} goes on being served" if self._served else "nothing of it is served"
+            _log.error("%s: snapshot version %s refused: %s; %s", self._workspace_store.id, version, reason, keeps)
         self.refusal = Refusal(version, reason, files, pause, self._clock() + pause)
 
     def _serve(self, opened: OpenSnapshot) -> None:

@@ -32,6 +32,7 @@ from snapshots.problems import ParquetryError, Problems, WorkspaceRefused
 from snapshots.store.durable import writing
 from snapshots.store.holds.holds import Hold
 from snapshots.store.manifest import FORMAT, Manifest
+from snapshots.store.objects import StoreUnreachable
 from snapshots.store.store import Store, WorkspaceStore
 from snapshots.times import format_datetime
 from snapshots.translations.model import Translations, lagging_translations
@@ -163,9 +164,9 @@ def build(
         before = current.version if current is not None else None
         last = cache.load_last()
         if last is not None and _unchanged(inputs, last) and before is not None:
-            manifest = target.manifest(before)
-            is_same = manifest.content == last.content and (manifest.full or settings != FULL)
-            if is_same and target.has_assets(manifest):
+            manifest = _whole(target, before)
+            is_same = manifest is not None and manifest.content == last.content and (manifest.full or settings != FULL)
+            if manifest is not None and is_same and target.has_assets(manifest):
                 named = tuple(asset.path for asset in last.assets)
                 every = _merged(found, last.recalled(), _strays(inputs, last.assets))
                 judged = _judge(inputs, every, named, strict=strict, lenient=lenient)
@@ -393,19 +394,28 @@ def _content(workspace: Workspace, planned: list[PlannedFile]) -> str:
 
 
 def _version_with(target: WorkspaceStore, content: str, before: str | None, settings: WriteSettings) -> str | None:
-    """Return a version with this content, the current one if it has it; ``None`` when the content is new.
+    """Return a version with this content, the current one if it has it; ``None`` when the content is new, or all that
+    have it are damaged.
 
     With the settings ``FULL``, versions marked as quick do not count.
     """
     candidates = [version for version in target.versions() if version.endswith(f"-{content[:8]}")]
     for version in sorted(candidates, key=lambda version: version != before):
-        try:
-            manifest = target.manifest(version)
-            if manifest.content == content and (manifest.full or settings != FULL):
-                return version
-        except ParquetryError:
-            continue
+        manifest = _whole(target, version)
+        if manifest is not None and manifest.content == content and (manifest.full or settings != FULL):
+            return version
     return None
+
+
+def _whole(target: WorkspaceStore, version: str) -> Manifest | None:
+    """Return the manifest of a version; ``None`` where that, or a file of the version, is damaged."""
+    try:
+        manifest = target.manifest(version)
+        return manifest if target.is_whole(manifest) else None
+    except StoreUnreachable:
+        raise
+    except ParquetryError:
+        return None
 
 
 def _unchanged(inputs: Inputs, last: LastBuild) -> bool:

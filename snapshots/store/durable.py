@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from snapshots.locks import FileLock
+from snapshots.ownership import follow_directory
 from snapshots.problems import ParquetryError
 
 LOCK_SECONDS = 30.0
@@ -146,6 +147,7 @@ def make_directory(path: Path) -> None:
         return
     make_directory(path.parent)
     path.mkdir(exist_ok=True)
+    follow_directory(path, path.parent)
     sync_directory(path.parent)
 
 
@@ -222,6 +224,7 @@ def _replace(path: Path, data: bytes, mode: int, *, durable: bool) -> None:
 def _create(path: Path, data: bytes, mode: int, *, durable: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with _removed_on_failure(path), os.fdopen(descriptor, "wb", buffering=0) as file:
+        follow_directory(descriptor, path.parent)
         view = memoryview(data)
         while view:
             view = view[file.write(view) :]

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from snapshots.ownership import follow_directory
 from snapshots.store.durable import allocate
 
 RESERVE: Final = ".reserve"
@@ -41,6 +42,7 @@ def fill_reserve(root: Path) -> None:
         if held + _STEP > whole:
             return
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        follow_directory(descriptor, path.parent)
         try:
             while held + _STEP <= whole:
                 allocate(descriptor, held, held + _STEP)

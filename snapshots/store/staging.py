@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from snapshots.locks import FileLock
+from snapshots.ownership import follow_directory
 from snapshots.store.durable import StoreError, locked, make_directory, sync_directory, write_durably, writing
 from snapshots.store.manifest import MANIFEST, Manifest, encode_manifest
 
@@ -50,6 +51,7 @@ def staged(snapshots: Path, version: str) -> Iterator[Staging]:
         with locked(_lock_of(directory)):
             try:
                 directory.mkdir()
+                follow_directory(directory, snapshots)
                 yield Staging(version, directory)
             finally:
                 shutil.rmtree(directory, ignore_errors=True)
@@ -74,6 +76,8 @@ def seal(staging: Staging, manifest: Manifest) -> None:
     for directory, _, names in os.walk(staging.directory, topdown=False):
         directories.append(Path(directory))
         files += [Path(directory, name) for name in names]
+    for path in (*directories, *files):
+        follow_directory(path, staging.directory.parent)
     # Several at a time, since a disk writes waiting files together.
     with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
         list(threads.map(_finish, files))

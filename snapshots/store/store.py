@@ -59,7 +59,7 @@ from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
 from snapshots.store.pruning import Chosen, prune
 from snapshots.store.staging import Staging, VersionExists, publish, seal, staged, sweep
-from snapshots.store.verification import complaints, missing_files
+from snapshots.store.verification import altered_files, complaints, missing_files, touched_files
 
 _WORKSPACE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -319,6 +319,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         by: str,
         now: int,
         holds_returns: bool = False,
+        opens: bool = False,
     ) -> Current:
         """Make ``version`` current at ``now`` (UTC milliseconds), if ``expected`` is the current version until then.
 
@@ -328,6 +329,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         files are missing or not of the recorded size, or the disk refuses: the old version stays current. From then on
         its manifest is the one that it was then: activating the current version again records that where it was not.
 
+        With ``opens``, files of another SHA-256 than recorded are damage, too: all are read, but in a bucket only those
+        that were written after the version's manifest.
+
         Content that is made current is not held any more. With ``holds_returns``, where this goes back to a version
         that was current before, the content that was current until then is held, as after ``rollback``.
         """
@@ -336,7 +340,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             before = found.version if found is not None else None
             if expected is not ANY and expected != before:
                 raise conflict(self.id, expected, found, f"{version} was not activated")
-            digest = self._check_usable(version, found)
+            digest = self._check_usable(version, found, opens=opens)
             if found is None:
                 return Current(version, (), now, by, manifests={version: digest})
             if found.version != version:
@@ -375,7 +379,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
                     f"{self.id}: no snapshot version was current before. `cms snapshot list` shows what there is."
                 )
             version, *rest = found.previous
-            digest = self._check_usable(version, found)
+            digest = self._check_usable(version, found, opens=True)
             return found.followed_by(version, rest, now, by, digest)
 
         with self._held(left.version if left is not None and left.previous else None, by, now):
@@ -539,7 +543,16 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             self.path(version, file.path)
         return manifest, data
 
-    def _check_usable(self, version: str, found: Current | None) -> str:
+    def open_current(self, found: Current) -> None:
+        """Read the files of the current version, as ``activate`` with ``opens`` does before it makes one current.
+        Raises ``StoreError`` and ``ManifestError`` as that does."""
+        self._check_usable(found.version, found, opens=True)
+
+    def is_whole(self, manifest: Manifest) -> bool:
+        """Return whether all files of a version are there as they were built, as far as their sizes and times tell."""
+        return next(touched_files(self.objects, manifest), None) is None
+
+    def _check_usable(self, version: str, found: Current | None, *, opens: bool) -> str:
         """Return the SHA-256 of a version's manifest, of which all files are there. Raises as ``activate``."""
         if found is not None and version in found.dropping:
             raise MissingVersion(
@@ -548,13 +561,15 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             )
         manifest, data = self._read_manifest(version, {} if found is None else found.manifests)
         wrong = list(missing_files(self.objects, manifest))
+        if opens and not wrong:
+            wrong = list((altered_files if self.bucket is None else touched_files)(self.objects, manifest))
         if wrong and not self.has(version):  # dropped since its manifest was read
             raise self._missing(version)
         if wrong:
             raise StoreError(
                 f"snapshot version {version} of {self.id} is damaged: {'; '.join(wrong[:3])}. "
-                "Restore its files (a build of the same content puts missing assets back), or activate another "
-                "snapshot version."
+                "A build of the same content makes it again, and puts missing images and files back; or activate "
+                "another snapshot version."
             )
         return manifest_digest(data)
 

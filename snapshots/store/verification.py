@@ -30,6 +30,33 @@ def missing_files(objects: Objects, manifest: Manifest) -> Iterator[str]:
         yield f"{key.partition('/')[2]}: is missing"
 
 
+def touched_files(objects: Objects, manifest: Manifest) -> Iterator[str]:
+    """Return a sentence for every file of a version that is missing, has another size than recorded, or was written
+    after the version's manifest, which is the last one that a build writes, and has another SHA-256.
+
+    Only such files are read. Their damage by a disk, which changes no time, is what ``complaints`` finds.
+    """
+    folder = version_folder(manifest.workspace.id, manifest.version)
+    there = {one.key: one for one in objects.names(folder)}
+    sealed = there.get(f"{folder}/{MANIFEST}")
+    for file in manifest.files:
+        found = there.get(f"{folder}/{file.path}")
+        complaint = _wrong_size(None if found is None else found.bytes, file)
+        if complaint is None and found is not None and (sealed is None or found.modified_at > sealed.modified_at):
+            complaint = _wrong_bytes(objects, folder, file)
+        if complaint is not None:
+            yield f"{file.path}: {complaint}"
+
+
+def altered_files(objects: Objects, manifest: Manifest) -> Iterator[str]:
+    """Return a sentence for every file of a version that is missing or differs from its manifest. Reads all of them."""
+    folder = version_folder(manifest.workspace.id, manifest.version)
+    for file in manifest.files:
+        complaint = _wrong_bytes(objects, folder, file)
+        if complaint is not None:
+            yield f"{file.path}: {complaint}"
+
+
 def complaints(
     objects: Objects, folder: str, manifest: Manifest, progress: Callable[[str, int, int], None] | None = None
 ) -> Iterator[str]:
@@ -80,6 +107,18 @@ def _complaint(objects: Objects, folder: str, file: DataFile, manifest: Manifest
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
     except (MissingObject, DamagedObject) as error:  # changed since it was listed
+        return str(error)
+
+
+def _wrong_bytes(objects: Objects, folder: str, file: DataFile) -> str | None:
+    try:
+        with objects.as_file(f"{folder}/{file.path}", file.bytes, None) as path:
+            return altered(path, file)
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    except MissingObject:
+        return "is missing"
+    except DamagedObject as error:  # changed since it was listed
         return str(error)
 
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from blake3 import blake3
 
+from snapshots.ownership import follow_directory
 from snapshots.store.durable import StoreError, make_directory, sync_directory, sync_file, writing
 
 GRACE_SECONDS = 24 * 3600
@@ -71,6 +72,7 @@ def _copy(root: Path, path: str, directory: Path, name: str, read: Read) -> None
     copied = directory / f".{name}.{uuid4().hex}.tmp"
     try:
         with read(root / path) as source, copied.open("xb") as copy:
+            follow_directory(copy.fileno(), copied.parent)
             shutil.copyfileobj(source, copy, _CHUNK)
             copy.flush()
             sync_file(copy.fileno())

@@ -46,6 +46,29 @@ def test_a_directory_without_a_store_is_no_place_to_serve_from(cms: Cms, tmp_pat
         assert not (tmp_path / ".cms").exists()
 
 
+def test_a_store_that_is_named_and_not_there_is_waited_for_on_demand(cms: Cms, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ran = cms("serve", "--port", "0", "--store", store)
+    assert (ran.status, ran.out) == (1, "")
+    assert f"There is no store to serve: {store} does not exist. Where it is mounted," in ran.err
+    assert "--wait" in ran.err
+    with subprocess.Popen(
+        [*CMS, "serve", "--wait", "--store", str(store), "--port", "0"], stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        said = ""
+        while "listening on" not in said:
+            line = server.stderr.readline()
+            assert line, said
+            said += line
+        cms("snapshot", "build", write_workspace(tmp_path), "--store", store)
+        while "serving snapshot version" not in said:
+            line = server.stderr.readline()
+            assert line, said
+            said += line
+        server.kill()
+
+
 def test_a_store_that_is_named_may_be_filled_later_and_is_said_to_be_empty(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()

@@ -204,7 +204,8 @@ def test_nothing_of_the_machine_is_told_in_public(site: Site, server: Running, t
     def told() -> str:
         answer = server.get("/readyz").json
         (workspace,) = answer["workspaces"]
-        return str([*workspace["problems"], answer["problem"] or "", workspace["refused"] or ""])
+        troubles = [one["message"] for one in answer["troubles"]]
+        return str([*workspace["problems"], answer["problem"] or "", workspace["refused"] or "", *troubles])
 
     def see(wrong: str) -> None:
         eventually(lambda: "the log says why" in told())
