@@ -25,6 +25,8 @@ COMMANDS = {
     "dev": ("cli.serving.dev", "Build on every save, and serve to this machine only."),
     "query": ("cli.query.command", "Answer a request on this machine, without a server."),
     "why": ("cli.query.why", "Say why an entry is on the site, or why it is not."),
+    "backup": ("cli.backup", "Save a whole store in another place."),
+    "restore": ("cli.restore", "Make a store of a backup again."),
     "store": ("cli.store", "Check what a store permits, and what it costs."),
     "key": ("cli.keys.command", "Issue, list, change, disable and delete API keys."),
     "webhook": ("cli.webhooks.command", "Tell other programs what has changed."),
@@ -45,7 +47,7 @@ GROUPS = {
     "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "redirects", "editor-config"),
     "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
     "For analysts": ("views",),
-    "For operators": ("serve", "key", "console", "store"),
+    "For operators": ("serve", "key", "console", "backup", "restore", "store"),
     "For your shell": ("completion",),
 }
 """The commands in the order of ``cms --help``, by those who use them most."""

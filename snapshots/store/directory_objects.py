@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -118,14 +119,23 @@ class DirectoryObjects(Objects):
                 else:
                     return
 
-    def _create(self, path: Path, source: Path | bytes) -> None:
+    def create_copy(self, key: str, source: Path) -> None:
+        """Copy the file, even where it could be linked."""
+        path = self._path(key)
+        with writing(path):
+            self._create(path, source, links=False)
+
+    def _create(self, path: Path, source: Path | bytes, *, links: bool = True) -> None:
         make_directory(path.parent)
         temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         try:
             if isinstance(source, bytes):
                 write_durably(temporary, source, mode=0o444)
             else:
-                link_or_copy(source, temporary)
+                if links:
+                    link_or_copy(source, temporary)
+                else:
+                    shutil.copyfile(source, temporary)
                 _begin_anew(temporary)
                 _sync(temporary)
             self._give_name(temporary, path)

@@ -157,6 +157,10 @@ class Objects(ABC):
         be made of a version's name or of the content.
         """
 
+    def create_copy(self, key: str, source: Path) -> None:
+        """Store a file as ``create`` does, in bytes of its own: in a directory, without a link to the file."""
+        self.create(key, source)
+
     @abstractmethod
     def copy(self, source: str, destination: str) -> None:
         """Give an object that never changes a second key, without transferring it. Raises ``MissingObject``."""
