@@ -55,6 +55,8 @@ from snapshots.version import PROGRAM
 Progress = Callable[[str, int, int], None]
 _TRIES: Final = 5
 """How often a workspace is gone through whose current version was pruned meanwhile."""
+_TRIALS: Final = "_probe"
+"""The folder in which it is tried what a bucket permits: some list it when it is empty again."""
 _LEFTOVER_SECONDS: Final = 24 * 3600
 
 
@@ -77,10 +79,10 @@ def make_backup(
     ``None`` for all. What is damaged in the store is left out and told. Raises ``StoreError``, and ``BackupFailed``
     where the place lacks something at the end: the place has no new backup then, and every earlier one as it was.
     """
-    _check_place(store, place)
     ids = content.workspace_ids(store)
     if not ids:
         raise BackupFailed(f"{store.location} holds no workspace, so there is nothing to save.")
+    _check_place(store, place)
     making = _Making(store.objects, place, _newest_of(store, place), progress)
     saved = [making.workspace(store.workspace(name), newest) for name in ids]
     making.documents(content.store_documents(store.objects))
@@ -102,7 +104,7 @@ def _check_place(store: Store, place: Objects) -> None:
         is_within = here_url.startswith(there_url) or there_url.startswith(here_url)
     if is_within:
         raise StoreError(f"{place.location} and the store {store.location} lie in one another. Name another place.")
-    others = set(place.folders("")) - {BACKUPS, CONTENT}
+    others = set(place.folders("")) - {BACKUPS, CONTENT, _TRIALS}
     if others:
         raise StoreError(
             f'{place.location} holds other things ("{min(others)}"). Name an empty place, or one with backups only.'

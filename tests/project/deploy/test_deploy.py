@@ -33,7 +33,11 @@ def assignments(text: str) -> dict[str, str]:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
 @pytest.mark.parametrize(
     ("name", "command"),
-    [("parquetry", "cms serve"), ("parquetry-prune", "cms snapshot prune --all-workspaces")],
+    [
+        ("parquetry", "cms serve"),
+        ("parquetry-prune", "cms snapshot prune --all-workspaces"),
+        ("parquetry-backup", "cms backup /mnt/backup/parquetry"),
+    ],
 )
 def test_systemd_accepts_the_unit(tmp_path: Path, name: str, command: str) -> None:
     unit = tmp_path / f"{name}.service"
@@ -48,11 +52,12 @@ def test_systemd_accepts_the_unit(tmp_path: Path, name: str, command: str) -> No
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
-def test_systemd_accepts_the_timer(tmp_path: Path) -> None:
-    for name in ("parquetry-prune.service", "parquetry-prune.timer"):
+@pytest.mark.parametrize("timer", ["parquetry-prune", "parquetry-backup"])
+def test_systemd_accepts_the_timer(tmp_path: Path, timer: str) -> None:
+    for name in (f"{timer}.service", f"{timer}.timer"):
         text = (DEPLOY / name).read_text()
         (tmp_path / name).write_text(text.replace("/opt/parquetry/bin/cms", sys.executable))
-    command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "parquetry-prune.timer")]
+    command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / f"{timer}.timer")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "parquetry" in line]) == (0, [])
 
