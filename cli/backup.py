@@ -37,11 +37,12 @@ def backup(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Save a whole store: snapshot versions, keys, page views, webhooks, the audit log, sign-ins.
+    """Save a whole store in another place.
 
-    Servers and builds may go on meanwhile. Whatever was acknowledged before the backup began is in it. A backup takes
-    only what no earlier one in the same place has. The exit status is 1 if something is damaged in the store, and so
-    could not be saved; everything else was.
+    A backup has its snapshot versions, keys, page views, webhooks, audit log and sign-ins. Servers and builds may go on
+    meanwhile. Whatever was acknowledged before the backup began is in it. A backup takes only what no earlier one in
+    the same place has. The exit status is 1 if something is damaged in the store, and so could not be saved; everything
+    else was.
     """
     from engine.backup.making import make_backup
     from snapshots.store.locations import open_objects

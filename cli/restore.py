@@ -38,11 +38,11 @@ def restore(
     check: Annotated[bool, typer.Option("--check", help="Only read the backup, and say whether it is whole.")] = False,
     json: Json = False,
 ) -> None:
-    """Make a store what it was when a backup was made.
+    """Make a store of a backup again.
 
-    The whole backup is read and verified first; if anything in it is damaged, nothing is changed. A store that holds
-    something is replaced only with `--force`. Changes that were made after the backup are lost: keys that were disabled
-    since then are valid again.
+    The store is then what it was when the backup began. The whole backup is read and verified first; if anything in it
+    is damaged, nothing is changed. A store that holds something is replaced only with `--force`. Changes that were made
+    after the backup are lost: keys that were disabled since then are valid again.
     """
     from engine.backup.restoring import restore as restore_store
     from engine.backup.restoring import verified

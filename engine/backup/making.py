@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -57,7 +56,7 @@ _TRIES: Final = 5
 """How often a workspace is gone through whose current version was pruned meanwhile."""
 _TRIALS: Final = "_probe"
 """The folder in which it is tried what a bucket permits: some list it when it is empty again."""
-_LEFTOVER_SECONDS: Final = 24 * 3600
+_LEFTOVER_MS: Final = 24 * 3_600_000
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -82,7 +81,7 @@ def make_backup(
     ids = content.workspace_ids(store)
     if not ids:
         raise BackupFailed(f"{store.location} holds no workspace, so there is nothing to save.")
-    _check_place(store, place)
+    _check_place(store, place, now)
     making = _Making(store.objects, place, _newest_of(store, place), progress)
     saved = [making.workspace(store.workspace(name), newest) for name in ids]
     making.documents(content.store_documents(store.objects))
@@ -94,7 +93,7 @@ def make_backup(
     return Made(named, making.sent, tuple(making.complaints))
 
 
-def _check_place(store: Store, place: Objects) -> None:
+def _check_place(store: Store, place: Objects, now: int) -> None:
     """Raise ``StoreError`` where a place cannot be one of backups; make its directory, for the owner alone."""
     if isinstance(place, DirectoryObjects) and isinstance(store.objects, DirectoryObjects):
         here, there = place.root.resolve(), store.root.resolve()
@@ -114,13 +113,13 @@ def _check_place(store: Store, place: Objects) -> None:
             if not place.root.exists():
                 make_directory(place.root.parent)
                 place.root.mkdir(mode=0o700)
-            _remove_leftovers(place.root)
+            _remove_leftovers(place.root, now)
 
 
-def _remove_leftovers(root: Path) -> None:
+def _remove_leftovers(root: Path, now: int) -> None:
     """Delete files that killed backups were writing a day ago or more."""
     for path in (root / CONTENT).glob("*/.*.tmp"):
-        if time.time() - path.stat().st_mtime > _LEFTOVER_SECONDS:
+        if now - path.stat().st_mtime_ns // 1_000_000 > _LEFTOVER_MS:
             path.unlink(missing_ok=True)
 
 
