@@ -31,6 +31,18 @@ _NEAR_MISSES = (
     (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ][0-9]:.*)?"), "write two digits for months, days and hours"),
     (re.compile(r"[0-9]{8}(?:T.*)?"), "write it with hyphens and colons: 2026-11-01T09:00:00Z"),
 )
+_MONTHS = (
+    *("Jan(?:uary)?", "Feb(?:ruary)?", "Mar(?:ch)?", "Apr(?:il)?", "May", "June?", "July?", "Aug(?:ust)?"),
+    *("Sept?(?:ember)?", "Oct(?:ober)?", "Nov(?:ember)?", "Dec(?:ember)?"),
+)
+_MONTH = "|".join(f"(?P<{{0}}{number}>{name})" for number, name in enumerate(_MONTHS, 1))
+_BY_MONTH = re.compile(
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
+    rf"(?:(?:{_MONTH.format('a')})\.? (?P<after>[0-9]{{1,2}})(?:st|nd|rd|th)?,?"
+    rf"|(?P<before>[0-9]{{1,2}})(?:st|nd|rd|th)? (?:{_MONTH.format('b')})\.?,?)"
+    r" (?P<year>[0-9]{4}),?(?P<rest> .*)?",
+    re.IGNORECASE,
+)
 _NO_DAY = re.compile(r"[0-9]{4}(?:[-/.][0-9]{1,2})?")
 _BARE_OFFSET = re.compile(r".*[0-9] ?[+-][0-9]{2}:?(?:[0-9]{2})?")
 _LOST_PLUS = re.compile(r".*:[0-9]{2}(?:\.[0-9]+)? [0-9]{2}:[0-9]{2}")
@@ -82,12 +94,14 @@ def parse_written_datetime(text: str, default_zone: tzinfo) -> int:
     """Return a date-time as files of sites write it, as UTC milliseconds.
 
     Beside the forms of ``parse_datetime``: an offset after a blank, without its colon or its minutes, or as ``UTC`` or
-    ``GMT``; an hour of one digit; slashes instead of hyphens. Raises ``ValueError`` as ``parse_datetime`` does.
+    ``GMT``; an hour of one digit; slashes instead of hyphens; English names of months, as ``Jul 08 2022``. Raises
+    ``ValueError`` as ``parse_datetime`` does.
     """
     try:
         return parse_datetime(text, default_zone)
     except ValueError:
-        match = _WRITTEN.fullmatch(text)
+        numbered = _with_number_of_month(text)
+        match = _WRITTEN.fullmatch(numbered)
         if match is None:
             raise
     year, month, day, hours, rest, sign, offset, minutes = match.group(1, 3, 4, 5, 6, 7, 8, 9)
@@ -102,6 +116,18 @@ def parse_written_datetime(text: str, default_zone: tzinfo) -> int:
         return parse_datetime(plain, default_zone)
     except ValueError as error:
         raise ValueError(str(error).replace(_shown(plain), _shown(text))) from None
+
+
+def _with_number_of_month(text: str) -> str:
+    """Return a date with an English name of its month in the form 2026-11-01, and any other text as it is."""
+    match = _BY_MONTH.fullmatch(text) if text[:1].isalnum() and not text[:4].isdigit() else None
+    if match is None:
+        return text
+    month = next(
+        name[1:] for name, found in match.groupdict().items() if found and name[:1] in "ab" and name[1:].isdigit()
+    )
+    day = match["after"] or match["before"]
+    return f"{match['year']}-{month:0>2}-{day:0>2}{match['rest'] or ''}"
 
 
 def format_datetime(ms: int) -> str:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from cli.creating.asking import ask
 from cli.creating.example_site import SITE, WORKSPACE, Example, ExampleMade, start_example
 from cli.location import DEFINITION, SERVER
 from cli.options import Json, new_app
 from cli.output import documents, lines, wording
+from cli.prompts import has_reader
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
+    from snapshots.adoption.decisions import Decision
     from snapshots.adoption.definitions import Definition
     from snapshots.adoption.site import Site
 
@@ -63,6 +66,12 @@ def init(
             show_default=False,
         ),
     ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", "-y", help="With --from, do not ask what the folder leaves open: take the likeliest answers."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Create a starter workspace, ready to build.
@@ -79,7 +88,8 @@ def init(
     adopted = None
     if site is not None:
         directory = site if directory is None else directory
-        adopted = adopt_site(site, directory)
+        asking = ask if has_reader() and not json else None
+        adopted = adopt_site(site, directory, _take_first if yes else asking)
         files = adopted.files
     else:
         directory = Path() if directory is None else directory
@@ -102,8 +112,9 @@ def init(
         lines.copied(f'Workspace "{workspace_id}" {is_ready}. What comes next:\n\ncd {shlex.quote(str(directory))}')
     else:
         lines.answer(f'Workspace "{workspace_id}" {is_ready}. What comes next:\n')
-    if adopted is not None:
-        lines.copied(f"grep -rn TODO workspace.yaml apis  # list the {adopted.decisions} decisions for you to make")
+    if adopted is not None and adopted.decisions:
+        decisions = wording.plural(adopted.decisions, "decision")
+        lines.copied(f"grep -rn TODO workspace.yaml apis  # list the {decisions} for you to make")
     lines.copied(f"{cms} check                 # list every problem, with file and line")
     lines.copied(f"{cms} snapshot build        # build a snapshot version, and make it current")
     lines.copied(f"{cms} key create website    # issue an API key, shown only once")
@@ -141,13 +152,25 @@ class Adopted:
     """Those that `cms check` finds."""
 
 
-def adopt_site(site: Path, directory: Path) -> Adopted:
+Answering: TypeAlias = "Callable[[list[Decision]], None]"
+"""Takes an answer of each decision."""
+
+
+def _take_first(decisions: list[Decision]) -> None:
+    for one in decisions:
+        one.take(one.answers[0])
+
+
+def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -> Adopted:
     """Write definitions for the content of a site's folder, and prove that they read what was chosen, and nothing else.
 
-    Where ``directory`` is not the site's folder, its content is copied there, with the files that it names. Raises
-    ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no content.
+    ``answered`` answers the questions that the folder leaves open; without it they stand in comments, beside the first
+    answers. Where ``directory`` is not the site's folder, its content is copied there, with the files that it names.
+    Raises ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no
+    content.
     """
-    from snapshots.adoption.definitions import decisions, definitions_for, texts_of
+    from snapshots.adoption.decisions import decisions_for
+    from snapshots.adoption.definitions import definitions_for
     from snapshots.adoption.named_files import named_files
     from snapshots.adoption.settling import leave_unchosen
     from snapshots.adoption.sites import look_at
@@ -170,34 +193,41 @@ def adopt_site(site: Path, directory: Path) -> Adopted:
         if existing:
             raise NotEmpty(f"{directory / existing[0]} already exists. Choose an empty directory.")
     definitions = definitions_for(site, found)
-    workspace_id = id_for(directory)
+    open_ones = decisions_for(found, definitions)
+    if answered is not None:
+        answered(open_ones)
+        open_ones = []
     for file in copied:
         (directory / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(site / file, directory / file)
-    texts = texts_of(found, definitions, workspace_id)
-    if leave_unchosen(directory, found, definitions, texts):
-        texts = texts_of(found, definitions, workspace_id)
-    errors = _written(directory, found, definitions, texts)
-    texts = texts_of(found, definitions, workspace_id)
-    return Adopted([*texts, *copied], decisions(texts), len(found.kept_back), errors)
+    leave_unchosen(directory, found, definitions, _texts(directory, found, definitions, open_ones))
+    errors = _written(directory, found, definitions, open_ones)
+    texts = _texts(directory, found, definitions, open_ones)
+    return Adopted([*texts, *copied], len(open_ones), len(found.kept_back), errors)
 
 
-def _written(directory: Path, found: Site, definitions: list[Definition], texts: Mapping[str, str]) -> int:
+def _texts(directory: Path, found: Site, definitions: list[Definition], open_ones: list[Decision]) -> dict[str, str]:
+    from snapshots.adoption.decisions import comments
+    from snapshots.adoption.definitions import texts_of
+
+    return texts_of(found, definitions, id_for(directory), lambda file: comments(open_ones, file))
+
+
+def _written(directory: Path, found: Site, definitions: list[Definition], open_ones: list[Decision]) -> int:
     """Write the definitions, and again without the files that do not compile; return the number of errors left."""
     import tempfile
 
-    from snapshots.adoption.definitions import texts_of
     from snapshots.adoption.settling import ROUNDS, leave_wrong
 
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(ROUNDS):
+            texts = _texts(directory, found, definitions, open_ones)
             for name, text in texts.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 (directory / name).write_text(text, encoding="utf-8")
             some, errors = leave_wrong(directory, definitions, Path(cache))
             if not some:
                 break
-            texts = texts_of(found, definitions, id_for(directory))
     return errors
 
 

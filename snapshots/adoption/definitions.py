@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,6 @@ from snapshots.definitions.model import HiddenKey
 from snapshots.definitions.uids import new_uid
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_NO_ZONE = "timezone: UTC  # TODO: dates without an offset are in it"
 _LEFT_OUT = 20
 """Folders with files that are left out, of those that are named."""
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -53,38 +52,40 @@ def definitions_for(root: Path, site: Site) -> list[Definition]:
     ]
 
 
-def texts_of(site: Site, definitions: Iterable[Definition], workspace_id: str) -> dict[str, str]:
-    """Return the texts of the definition files of a site, by path."""
-    article = "an" if site.kind == "Astro" else "a"
+def texts_of(
+    site: Site, definitions: Iterable[Definition], workspace_id: str, todo: Callable[[str], list[str]] = lambda _: []
+) -> dict[str, str]:
+    """Return the texts of the definition files of a site, by path.
+
+    ``todo`` returns the comments on the decisions of a file that nobody made.
+    """
+    article = "an" if site.kind[0] in "AEO" else "a"
     head = [
         f"# Written by looking at {article} {site.kind} site. Comments with TODO mark decisions for you to make.",
         *_kept_back(site),
+        *(f"# {_line(fact)}" for fact in dict.fromkeys(site.facts)),
         *_left_out(site),
-        *(f"# TODO: {_line(note)}" for note in site.notes),
+        *(f"# {_line(note)}" for note in site.notes),
+        *map(_line, todo("workspace.yaml")),
         f"id: {_text(workspace_id)}",
-        f"languages: {_list(site.languages)}  # TODO: the first is the main language",
-        f"timezone: {_text(site.timezone)}" if site.timezone else _NO_ZONE,
+        f"languages: {_list(site.languages)}  # the first is the main language",
+        f"timezone: {_text(site.timezone or 'UTC')}",
     ]
     if site.lang_map:
         head.append(f"lang_map: {{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in site.lang_map.items())}}}")
     if site.shortcodes:
         head += _shortcodes(site.shortcodes)
     files = {"workspace.yaml": "\n".join(head) + "\n"}
-    return files | {one.file: _api(one) for one in definitions}
+    return files | {one.file: _api(one, todo(one.file)) for one in definitions}
 
 
 def _shortcodes(rules: Mapping[str, str]) -> Iterator[str]:
     links = [name for name, rule in rules.items() if rule.startswith(NAMED)]
     if links:
-        yield f"# TODO: {_line(PAGE_URLS.format(' and '.join(links)))}"
+        yield f"# {_line(PAGE_URLS.format(' and '.join(links)))}"
     yield "shortcodes:"
     for name, rule in rules.items():
         yield f"  {_text(name)}: {f'{{replace: {_text(rule)}}}' if rule else 'drop'}"
-
-
-def decisions(files: Mapping[str, str]) -> int:
-    """Return the number of comments in definition files that mark a decision for people to make."""
-    return sum(text.count("# TODO: ") for text in files.values())
 
 
 def _left_out(site: Site) -> Iterator[str]:
@@ -93,7 +94,7 @@ def _left_out(site: Site) -> Iterator[str]:
     for folder, count in list(counts.items())[:_LEFT_OUT]:
         files = f"1 file in {folder}/ is" if count == 1 else f"{count} files in {folder}/ are"
         example = next(file for file in site.left_out if file.startswith(f"{folder}/"))
-        yield f"# TODO: {_line(files)} in no API so far, such as {_line(example)}"
+        yield f"# {_line(files)} in no API so far, such as {_line(example)}"
 
 
 def _kept_back(site: Site) -> Iterator[str]:
@@ -106,10 +107,11 @@ def _kept_back(site: Site) -> Iterator[str]:
         yield f"# {count} left out, such as {_line(files[0])}: {_line(why)}"
 
 
-def _api(definition: Definition) -> str:
+def _api(definition: Definition, todo: list[str]) -> str:
     collection, found, endpoint = definition.collection, definition.found, definition.endpoint
     lines = [f"uid: {definition.uid}  # never change it: API keys refer to it"]
-    lines += [f"# TODO: {_line(note)}" for note in (*collection.notes, *found.notes)]
+    lines += [*map(_line, todo)]
+    lines += [f"# {_line(note)}" for note in (*collection.notes, *found.notes)]
     lines += [f"name: {_text(collection.name)}", f"endpoint: {_text(endpoint)}", f"kind: {collection.kind.value}"]
     if collection.multilingual:
         lines.append("multilingual: true")
@@ -142,7 +144,7 @@ def _hidden(one: HiddenKey) -> str:
 
 
 def _field(field: InferredField) -> str:
-    note = f"  # TODO: {_line(field.note)}" if field.note else ""
+    note = f"  # {_line(field.note)}" if field.note else ""
     if field.type is None:
         return f"  # {{id: {field.id}, from: {_text(field.key)}}}{note}"
     source = "" if field.id == field.key else f", from: {_text(field.key)}"

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from snapshots.adoption.data import NAMES
 from snapshots.adoption.reading import documents_of
 from snapshots.adoption.references import leads_to
 from snapshots.adoption.site import Collection, Site
@@ -24,30 +25,30 @@ from snapshots.documents.publicity import (
     ends_by,
     is_for_everybody,
     is_truth,
-    keeps_back_by_false,
     plain_truth,
     word_of,
 )
-from snapshots.ids import valid_id
+from snapshots.ids import slug_id, valid_id
 from snapshots.model import GROUP_KIND, META_DATES, FieldType, Status
 from snapshots.times import parse_written_datetime
 
 _NO_FILES = "pictures that are not beside the files which name them: write their addresses, or deliver their names"
 _DATES = {
     "date": ("createdAt", "publishedAt"),
-    "pubDate": ("createdAt", "publishedAt"),
-    "pubDatetime": ("createdAt", "publishedAt"),
+    "pubdate": ("createdAt", "publishedAt"),
+    "pubdatetime": ("createdAt", "publishedAt"),
     "created": ("createdAt",),
     "lastmod": ("updatedAt",),
     "last_modified_at": ("updatedAt",),
     "updated": ("updatedAt",),
-    "updatedDate": ("updatedAt",),
-    "modDatetime": ("updatedAt",),
-    "publishDate": ("publishStart",),
+    "modified": ("updatedAt",),
+    "updateddate": ("updatedAt",),
+    "moddatetime": ("updatedAt",),
+    "publishdate": ("publishStart",),
     "published": ("createdAt", "publishStart"),
-    "expiryDate": ("publishEnd",),
+    "expirydate": ("publishEnd",),
 }
-"""The dates that sites' keys give, by key."""
+"""The dates that sites' keys give, by key in lower case."""
 Entries: TypeAlias = Mapping[str, frozenset[str]]
 """The names of entries, by the endpoint of their collection."""
 _WORDS = frozenset({"tags", "categories"})
@@ -57,6 +58,8 @@ _IMAGE = re.compile(r"\S+\.(?:png|jpe?g|gif|webp|avif|svg)(?:\?\S*)?", re.IGNORE
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 
 
+_DATED = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:$|[T ]\d)")
+_OFFSET = re.compile(r"(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})$", re.IGNORECASE)
 _MEMBER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 
 
@@ -74,6 +77,19 @@ class InferredField(msgspec.Struct, frozen=True):
     """Of a group."""
 
 
+class Doubt(msgspec.Struct, frozen=True):
+    """A key by which the site may keep pages back."""
+
+    hiding: int
+    """Files whose value may mean that."""
+    files: int
+    """All files of the collection."""
+    values: tuple[str, ...]
+    """The first of those values, for people."""
+    is_truth: bool
+    """Whether all of them are plainly false."""
+
+
 class Inferred(msgspec.Struct):
     """The fields and settings inferred from the documents of a collection."""
 
@@ -85,6 +101,16 @@ class Inferred(msgspec.Struct):
     """The template of the IDs, where the files' names give none."""
     hidden: list[HiddenKey] = msgspec.field(default_factory=list)
     """Keys that keep pages back in a way which is no status here."""
+    doubts: dict[str, Doubt] = msgspec.field(default_factory=dict)
+    """What is known of those keys."""
+    count: int = 0
+    """Documents of the collection."""
+    dates: int = 0
+    dates_without_offset: int = 0
+    may_start: bool = False
+    """Whether a date in the future could mean that a page is to be seen from then on."""
+    id_keys: list[str] = msgspec.field(default_factory=list)
+    """The keys of items that could give IDs."""
 
 
 class _Known(msgspec.Struct):
@@ -101,11 +127,9 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     known = _Known(entries, set())
     seen = _read_all(root, collection, known)
     values = seen.values
-    result.has_body = seen.has_body
+    result.has_body, result.count = seen.has_body, seen.count
     if seen.has_items and "id" not in values:
-        result.notes.append(
-            "these items have no ID of their own: choose a key for the 'id' template that never changes"
-        )
+        result.id_keys = [key for key in NAMES if key in values and _are_names(values[key], seen.count)]
     if seen.count and not values and seen.all_keyed:
         kind = FieldType.TEXT if seen.all_texts else FieldType.JSON
         result.fields.append(InferredField(kind.value, "$value", kind))
@@ -114,7 +138,8 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         path = "path" if any("{path}" in pattern for pattern in collection.source) else "name"
         result.id = f"{{{joined}|{path}}}"
         result.notes.append(
-            f"'{joined}' joins translations, and is the ID of the entries that have it; the others are joined by path"
+            f"'{joined}' joins translations, and is the ID of the {len(values[joined])} of {seen.count} files that "
+            "have it; the others are joined by path"
         )
         del values[joined]
     settled = _add_period(result, values, site, collection)
@@ -124,8 +149,8 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             continue
         present = [value for value in given if not _is_nothing(value)]
         every = len(present) == seen.count
-        if key in _DATES and present and _all_dates(present):
-            for name in _DATES[key]:
+        if key.lower() in _DATES and present and _all_dates(present):
+            for name in _DATES[key.lower()]:
                 if name not in values:
                     result.meta.setdefault(name, key)
             if word_of(key) is None or key in result.meta.values():
@@ -135,7 +160,8 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
         if word_of(key) is not None:
             if word_of(key) != "draft" or _means_otherwise("draft", present, site):
                 result.hidden.append(HiddenKey(key, _previewed(key, present)))
-                result.notes += _about_hidden(key, present)
+                if (doubt := _doubt(key, present, seen.count)) is not None:
+                    result.doubts[key] = doubt
             if is_truth(key) or key in SYSTEM_KEYS or ends_by(key):
                 continue
         if key in SYSTEM_KEYS:
@@ -148,14 +174,22 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             if site.kind == "Jekyll" and key in _WORDS and field.type in _OF_WORDS and present:
                 field = _of_words(field, present)
             result.fields.append(field)
-    if "date" in values and not site.starts and "publishStart" not in result.meta and "createdAt" in result.meta:
-        result.notes.append(
-            "if a date in the future should hold a page back until then, add 'publishStart: date' to meta"
-        )
+    result.may_start = "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta
     if collection.date is not None:
-        result.meta["publishedAt"] = collection.date
-        result.meta.setdefault("createdAt", collection.date)
+        named = [key for key in values if key.lower() == "date" and any(map(_is_date, values[key]))]
+        stated = " || ".join([*(f"{{{key}}}" for key in named), collection.date])
+        result.meta["publishedAt"] = stated
+        result.meta["createdAt"] = stated
+    dated = [value for given in values.values() for value in given if isinstance(value, str) and _DATED.match(value)]
+    result.dates = len(dated)
+    result.dates_without_offset = sum(_OFFSET.search(value) is None for value in dated)
     return result
+
+
+def _are_names(values: list[RawValue], count: int) -> bool:
+    """Return whether these are the values of all of ``count`` items, and could be their IDs: texts, no two alike."""
+    ids = {slug_id(value) for value in values if isinstance(value, str) and value}
+    return len(ids) == len(values) == count
 
 
 class _Seen(msgspec.Struct):
@@ -217,16 +251,14 @@ def _previewed(key: str, present: list[RawValue]) -> tuple[str, ...]:
     return ("draft",) if key == "status" and any(value == Status.DRAFT for value in present) else ()
 
 
-def _about_hidden(key: str, present: list[RawValue]) -> Iterator[str]:
-    """Return the note on a key by which the site may keep pages back; none where all say that they are public."""
+def _doubt(key: str, present: list[RawValue], count: int) -> Doubt | None:
+    """Return what is known of a key by which the site may keep pages back; ``None`` where all say that they are
+    public."""
     hiding = [value for value in present if not is_for_everybody(key, value)]
     if not hiding:
-        return
-    few = ", ".join(dict.fromkeys(described(value) for value in hiding[:3]))
-    ways = f"name other values for everybody under 'unless', or write 'meta: {{{key}: null}}' if it means nothing here"
-    if keeps_back_by_false(key) and all(plain_truth(value) is False for value in hiding):
-        ways = f"to preview them, write 'meta: {{status: {key}}}' instead"
-    yield f"pages with '{key}' ({few}) may not be for everybody, so 'hidden' leaves them out: {ways}"
+        return None
+    few = tuple(dict.fromkeys(described(value) for value in hiding[:3]))
+    return Doubt(len(hiding), count, few, all(plain_truth(value) is False for value in hiding))
 
 
 def _of_words(field: InferredField, present: list[RawValue]) -> InferredField:
@@ -277,8 +309,8 @@ def _field(name: str, key: str, present: list[RawValue], known: _Known, *, requi
         api = leads_to(key, texts, known.entries)
         if api is not None:
             return made(FieldType.REFERENCE, api=api)
-        if key in _DATES:
-            return made(FieldType.TEXT, "not all of these are valid dates: correct them, then use 'meta'")
+        if key.lower() in _DATES:
+            return made(FieldType.TEXT, _not_all_dates(present))
         return made(FieldType.TEXTAREA if any("\n" in text for text in texts) else FieldType.TEXT)
     if all(isinstance(value, bool) for value in present):
         return made(FieldType.BOOLEAN)
@@ -292,7 +324,7 @@ def _field(name: str, key: str, present: list[RawValue], known: _Known, *, requi
         if every and all(_IMAGE.fullmatch(text) for text in every):
             is_absent = bool(known.absent.intersection(every))
             return made(FieldType.MULTIPLE_SELECT, _NO_FILES) if is_absent else made(FieldType.IMAGES)
-        return made(FieldType.MULTIPLE_SELECT, "or references to entries of another API?")
+        return made(FieldType.MULTIPLE_SELECT)
     items = [item for value in present for item in (value if isinstance(value, list) else [value])]
     fields = _members(items, known)
     if fields:
@@ -301,6 +333,14 @@ def _field(name: str, key: str, present: list[RawValue], known: _Known, *, requi
     if all(isinstance(value, dict) for value in present):
         return made(None, f"a mapping: read its keys one by one, such as 'from: {key}.name'")
     return made(None, "its values have several forms")
+
+
+def _not_all_dates(present: list[RawValue]) -> str:
+    """Return the note on a key that would be a date, if all of its values were some."""
+    others = list(dict.fromkeys(str(value) for value in present if not _is_date(value)))
+    few = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+    dates = sum(map(_is_date, present))
+    return f"{dates:,} of {len(present):,} are dates; the others: {few}. Correct them, then read it with 'meta'"
 
 
 def _members(items: list[RawValue], known: _Known, depth: int = 1) -> tuple[InferredField, ...]:

@@ -96,6 +96,12 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
     starts_off: Setting | None = None
     """Says that pages of the future are made."""
+    understood: tuple[str, ...] = ()
+    """The keys, in lower case, by which it keeps pages back."""
+    timezone: Setting | None = None
+    """Names the time zone of dates without an offset."""
+    in_utc: bool = False
+    """Whether dates without an offset are in UTC where the configuration names no time zone."""
     ends: tuple[str, ...] = ()
     """The keys, in lower case, whose date ends a page's time."""
     addresses: tuple[str, ...] = ()

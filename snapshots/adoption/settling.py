@@ -85,5 +85,5 @@ def leave_wrong(directory: Path, definitions: Iterable[Definition], cache: Path)
         if wrong and (len(wrong) <= _MOST * len(one.collection.files) or len(wrong) == 1):
             some = True
             one.collection.files = [file for file in one.collection.files if file not in by_file]
-            one.collection.exclude |= {literal(file): f"TODO: {by_file[file]}" for file in wrong}
+            one.collection.exclude |= {literal(file): by_file[file] for file in wrong}
     return some, found.errors

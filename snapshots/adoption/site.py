@@ -33,7 +33,7 @@ class Collection(msgspec.Struct):
     has_pages: bool = True
     """Whether the generator makes a page of each file; otherwise they are data for other pages."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """Decisions left to a person."""
+    """What a person may want to do otherwise."""
 
 
 class Site(msgspec.Struct):
@@ -55,10 +55,18 @@ class Site(msgspec.Struct):
     """The keys, in lower case, whose date ends a page's time."""
     kept_back: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     """The files of which the generator makes no pages: the pattern and the reason by which it leaves each out."""
+    understood: frozenset[str] = frozenset()
+    """The keys, in lower case, by which the generator itself keeps pages back."""
+    written_in: str | None = None
+    """The language that the letters of most texts tell, if one."""
+    unnamed: int = 0
+    """Files whose path names no language."""
     main_is_known: bool = False
     """Whether the site says what language its texts are in where nothing names one."""
     notes: list[str] = msgspec.field(default_factory=list)
-    """Decisions left to a person."""
+    """What a person may want to do otherwise."""
+    facts: list[str] = msgspec.field(default_factory=list)
+    """What was done as the generator does it."""
 
 
 def in_folder(

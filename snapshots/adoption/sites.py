@@ -11,7 +11,7 @@ from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
 from snapshots.adoption.shortcodes import named_in
-from snapshots.adoption.site import Site, literal
+from snapshots.adoption.site import Site, known_timezone, literal
 from snapshots.documents.document import format_of
 
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
@@ -40,6 +40,11 @@ def look_at(root: Path) -> Site:
     else:
         site.starts = ()
     site.ends = site.ends or makes.ends
+    site.understood = frozenset(makes.understood)
+    if not site.timezone and makes.timezone is not None:
+        site.timezone = next(filter(None, map(known_timezone, makes.timezone.values(root))), "")
+    if not site.timezone and makes.in_utc:
+        site.timezone = "UTC"
     chosen = sorted({file for collection in site.collections for file in collection.files})
     site.shortcodes |= named_in(root, chosen, makes.tags)
     for collection in site.collections:
@@ -85,9 +90,10 @@ def _find_main_language(root: Path, site: Site) -> None:
         for file in collection.files
         if is_markdown(file) and not named.intersection(re.split(r"[/.]", file))
     ]
+    site.unnamed = len(unnamed)
     if any("{lang}" in pattern for one in site.collections for pattern in one.source) and main not in (UNKNOWN, "en"):
         return
-    code = written_in(root, unnamed) if unnamed else None
+    code = site.written_in = written_in(root, unnamed) if unnamed else None
     if code is not None and code not in site.languages and main in (UNKNOWN, "en"):
         if any(main in re.split(r"[/.]", file) for one in site.collections for file in one.files):
             return  # that language has its own folder

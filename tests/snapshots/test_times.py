@@ -206,6 +206,9 @@ def test_now_is_the_clock_in_milliseconds() -> None:
         ("2025/12/18", "2025-12-17T15:00:00.000Z"),
         ("2025/12/18 9:00:01", "2025-12-18T00:00:01.000Z"),
         ("2025-12-18T09:00:00Z", "2025-12-18T09:00:00.000Z"),
+        ("Dec 18 2025", "2025-12-17T15:00:00.000Z"),
+        ("December 18th, 2025 9:00", "2025-12-18T00:00:00.000Z"),
+        ("Thu, 18 Dec 2025 09:00:00 GMT", "2025-12-18T09:00:00.000Z"),
     ],
 )
 def test_dates_as_sites_write_them(text: str, instant: str) -> None:
@@ -225,7 +228,7 @@ def test_dates_as_sites_write_them(text: str, instant: str) -> None:
         ("2025-12/18", "expected a date-time"),
         ("２０２５-12-18", "it has full-width characters: write 2025-12-18"),
         ("12/18/2025", "write the year first"),
-        ("Jul 08 2022", "expected a date-time"),
+        ("Juli 08 2022", "expected a date-time"),
     ],
 )
 def test_dates_that_no_site_should_write(text: str, words: str) -> None:

@@ -39,6 +39,7 @@ def _read(root: Path, files: list[str]) -> Site | None:
 
 ASTRO = Generator(
     name="Astro",
+    in_utc=True,
     known_by=("astro.config.*",),
     content=(_BASE,),
     left_out=(

@@ -8,6 +8,8 @@ _UNDERSCORE = "Docusaurus leaves out names that begin with _"
 
 DOCUSAURUS = Generator(
     name="Docusaurus",
+    understood=("draft", "unlisted"),
+    in_utc=True,
     known_by=("docusaurus.config.*",),
     content=("docs/", "blog/", "src/pages/"),
     addresses=("/docs/{path}", "/blog/{year}/{month}/{day}/{name}", "/blog/{slug}"),

@@ -32,6 +32,8 @@ def _by_data(root: Path, files: list[str]) -> Iterator[LeftOut]:
 
 ELEVENTY = Generator(
     name="Eleventy",
+    understood=("permalink",),
+    in_utc=True,
     known_by=_CONFIGURATION,
     content_settings=(
         Setting(_CONFIGURATION, r"\binput:\s*[\"'`]([^\"'`]+)"),

@@ -6,6 +6,7 @@ from snapshots.adoption.generator import Generator, Setting
 
 GATSBY = Generator(
     name="Gatsby",
+    in_utc=True,
     known_by=("gatsby-config.*",),
     content_settings=(
         Setting(("gatsby-config.*",), r"\bpath:\s*[\"'`](?:\$\{__dirname\}/|\./)?([\w][\w./-]*)[\"'`]"),

@@ -8,6 +8,8 @@ _CONFIGURATION = ("_config.yml", "_config.yaml")
 
 HEXO = Generator(
     name="Hexo",
+    understood=("published",),
+    timezone=Setting(_CONFIGURATION, r"^timezone:\s*[\"']?([\w/+-]+)"),
     known_by=("source/_posts", "scaffolds", "_config.yml", "_config.yaml"),
     says=r"^(?:source_dir|new_post_name|post_asset_folder|skip_render)\s*:",
     content=("source/",),

@@ -158,6 +158,8 @@ def _folders(root: Path) -> dict[str, str]:
 
 HUGO = Generator(
     name="Hugo",
+    understood=("draft", "headless", "_build", "build"),
+    in_utc=True,
     known_by=FILES,
     content=("content/",),
     content_of=_folders,

@@ -132,6 +132,7 @@ _DRAFTS = (
 )
 JEKYLL = Generator(
     name="Jekyll",
+    understood=("published",),
     known_by=("_config.yml", "_config.yaml", "_posts"),
     not_by=("source/_posts", "scaffolds"),
     left_out=(LeftOut("**/_drafts/**", _DRAFTS),),

@@ -9,6 +9,8 @@ _PARTIAL = "Nuxt Content makes no pages of names that begin with _ or -"
 
 NUXT = Generator(
     name="Nuxt Content",
+    understood=("draft", "published"),
+    in_utc=True,
     known_by=_CONFIGURATION,
     content=("content/",),
     sections=True,

@@ -6,6 +6,7 @@ from snapshots.adoption.generator import Generator, LeftOut, Setting
 
 OBSIDIAN = Generator(
     name="Obsidian",
+    understood=("publish",),
     known_by=(".obsidian",),
     languages=False,
     data=False,

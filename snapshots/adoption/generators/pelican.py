@@ -8,6 +8,8 @@ _CONFIGURATION = ("pelicanconf.py",)
 
 PELICAN = Generator(
     name="Pelican",
+    understood=("status",),
+    timezone=Setting(_CONFIGURATION, r"^TIMEZONE\s*=\s*[\"']([^\"']+)"),
     known_by=_CONFIGURATION,
     content=("content/",),
     content_settings=(Setting(_CONFIGURATION, r"^PATH\s*=\s*[\"']([^\"']+)"),),

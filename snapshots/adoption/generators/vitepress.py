@@ -10,6 +10,7 @@ _CONFIGURATION = tuple(
 
 VITEPRESS = Generator(
     name="VitePress",
+    in_utc=True,
     known_by=(".vitepress", "*/.vitepress"),
     beside=True,
     content_settings=(Setting(_CONFIGURATION, r"\bsrcDir:\s*[\"'`]([^\"'`]+)"),),

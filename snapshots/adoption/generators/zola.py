@@ -8,6 +8,8 @@ _CONFIGURATION = ("config.toml", "zola.toml")
 
 ZOLA = Generator(
     name="Zola",
+    understood=("draft", "render"),
+    in_utc=True,
     known_by=_CONFIGURATION,
     says=r"^base_url\s*=",
     content=("content/",),
