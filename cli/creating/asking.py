@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cli.output import lines
 
 if TYPE_CHECKING:
-    from snapshots.adoption.decisions import Decision
+    from snapshots.adoption.settling.decisions import Decision
 
 
 def ask(decisions: list[Decision]) -> None:

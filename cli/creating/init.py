@@ -21,8 +21,8 @@ from cli.prompts import has_reader
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from snapshots.adoption.decisions import Decision
     from snapshots.adoption.definitions import Definition
+    from snapshots.adoption.settling.decisions import Decision
     from snapshots.adoption.site import Site
 
 app = new_app()
@@ -169,10 +169,10 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
     Raises ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no
     content.
     """
-    from snapshots.adoption.decisions import decisions_for
     from snapshots.adoption.definitions import definitions_for
     from snapshots.adoption.named_files import named_files
-    from snapshots.adoption.settling import leave_unchosen
+    from snapshots.adoption.settling.decisions import decisions_for
+    from snapshots.adoption.settling.excluding import leave_unchosen
     from snapshots.adoption.sites import look_at
 
     if not site.is_dir():
@@ -207,8 +207,8 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
 
 
 def _texts(directory: Path, found: Site, definitions: list[Definition], open_ones: list[Decision]) -> dict[str, str]:
-    from snapshots.adoption.decisions import comments
     from snapshots.adoption.definitions import texts_of
+    from snapshots.adoption.settling.decisions import comments
 
     return texts_of(found, definitions, id_for(directory), lambda file: comments(open_ones, file))
 
@@ -217,7 +217,7 @@ def _written(directory: Path, found: Site, definitions: list[Definition], open_o
     """Write the definitions, and again without the files that do not compile; return the number of errors left."""
     import tempfile
 
-    from snapshots.adoption.settling import ROUNDS, leave_wrong
+    from snapshots.adoption.settling.excluding import ROUNDS, leave_wrong
 
     with tempfile.TemporaryDirectory() as cache:
         for _ in range(ROUNDS):

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from cli.creating.init import adopt_site
-from snapshots.adoption.decisions import MOST, Decision
+from snapshots.adoption.settling.decisions import MOST, Decision
 from snapshots.build.build import check
 from tests.programs.command_line import CMS
 from tests.sites.generator_sites import GENERATOR_SITES

@@ -1,0 +1,1 @@
+"""What is settled once definitions are inferred: questions for people, and files that are left out."""
