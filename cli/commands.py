@@ -27,6 +27,7 @@ COMMANDS = {
     "why": ("cli.query.why", "Say why an entry is on the site, or why it is not."),
     "backup": ("cli.backup", "Save a whole store in another place."),
     "restore": ("cli.restore", "Make a store of a backup again."),
+    "doctor": ("cli.doctor", "Find what is wrong with an installation."),
     "store": ("cli.store", "Check what a store permits, and what it costs."),
     "key": ("cli.keys.command", "Issue, list, change, disable and delete API keys."),
     "webhook": ("cli.webhooks.command", "Tell other programs what has changed."),
@@ -47,7 +48,7 @@ GROUPS = {
     "For content teams": ("check", "why", "dev", "draft", "review", "snapshot", "redirects", "editor-config"),
     "For application developers": ("query", "types", "openapi", "webhook", "mcp"),
     "For analysts": ("views",),
-    "For operators": ("serve", "key", "console", "backup", "restore", "store"),
+    "For operators": ("serve", "key", "console", "backup", "restore", "doctor", "store"),
     "For your shell": ("completion",),
 }
 """The commands in the order of ``cms --help``, by those who use them most."""
@@ -78,7 +79,7 @@ OTHER_WORDS = {
 }
 """The command that does the work, by the word that people try first."""
 
-OF_COMMANDS = frozenset({"CMS_STORE", "CMS_PUBLIC_URL", "CMS_KEEP_VERSIONS"})
+OF_COMMANDS = frozenset({"CMS_STORE", "CMS_PUBLIC_URL", "CMS_KEEP_VERSIONS", "CMS_PROMETHEUS"})
 """Settings that commands other than ``cms serve`` read."""
 PREFIX = "CMS_"
 """The beginning of the settings' names in the environment."""

@@ -1,0 +1,1 @@
+"""What is wrong with an installation, why that matters, and the command that mends it."""
