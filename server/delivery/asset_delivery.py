@@ -6,12 +6,14 @@ Pictures have forms besides: ``server/pictures``.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -129,7 +131,10 @@ class AssetDelivery:
         headers = _headers(f"{digest}-{ENCODER}-{form.name}", asked)
         if _has(request, headers):
             return Response(status_code=304, headers=headers)
-        made = await self._pictures.made(path, digest, form)
+        try:
+            made = await _while_connected(request.receive, self._pictures.made(path, digest, form))
+        except ClientDisconnect:
+            return Response(status_code=503)  # which nobody reads, but for the log
         return None if made is None else _form_response(made, TYPES[form.format], headers)
 
     def _path(self, workspace: str, name: str) -> Path:
@@ -137,6 +142,24 @@ class AssetDelivery:
             return self._store.workspace(workspace).assets / name
         except StoreError:
             raise UnknownRoute(NOTHING_HERE) from None
+
+
+async def _while_connected(receive: Receive, making: Coroutine[Any, Any, Made | None]) -> Made | None:
+    """Return what ``making`` does; cancel it and raise ``ClientDisconnect`` where the client goes before that."""
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    made, left = asyncio.ensure_future(making), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait((made, left), return_when=asyncio.FIRST_COMPLETED)
+        if not made.done():
+            raise ClientDisconnect
+        return made.result()
+    finally:
+        made.cancel()
+        left.cancel()
 
 
 def _headers(tag: str, asked: Asked | None) -> dict[str, str]:

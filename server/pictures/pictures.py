@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,15 @@ class Made(msgspec.Struct, frozen=True):
     data: bytes = b""
 
 
+class _Making:
+    """A form that is not there yet, and how many wait for it."""
+
+    def __init__(self, ordered: Future[bytes | None], kept: asyncio.Task[Made | None]) -> None:
+        self.ordered = ordered
+        self.kept = kept
+        self.waiting = 0
+
+
 class Pictures:
     """Makes each form once, for all who ask for it at the same time, and keeps it. To be used on the event loop."""
 
@@ -39,7 +48,7 @@ class Pictures:
         self._workshop = Workshop(self._forms.directory)
         self._facts: OrderedDict[str, ImageFacts | None] = OrderedDict()
         """By digest; ``None`` for pictures without forms."""
-        self._making: dict[tuple[str, str], asyncio.Future[Made | None]] = {}
+        self._making: dict[tuple[str, str], _Making] = {}
 
     def stop(self) -> None:
         """Make nothing more."""
@@ -55,24 +64,44 @@ class Pictures:
         return None if facts is None else form_of(facts, asked, accept)
 
     async def made(self, path: Path, digest: str, form: Form) -> Made | None:
-        """Return a form, kept or just made; ``None`` where it cannot be made. Raises ``PicturesBusy``."""
+        """Return a form, kept or just made; ``None`` where it cannot be made. Raises ``PicturesBusy``.
+
+        When all who wait for a form are cancelled, it leaves the queue. One that is being made then is kept.
+        """
         name = f"{ENCODER}-{form.name}"
         descriptor = self._forms.opened(digest, name)
         if descriptor is not None:
             return Made(descriptor)
-        making = self._making.get((digest, name))
-        if making is None:
-            making = asyncio.ensure_future(self._make(path, digest, form, name))
-            self._making[digest, name] = making
-            making.add_done_callback(self._forgotten(digest, name))
-        found = await asyncio.shield(making)
+        making = self._making.get((digest, name)) or self._begin(path, digest, form, name)
+        making.waiting += 1
+        try:
+            found = await asyncio.shield(making.kept)
+        finally:
+            making.waiting -= 1
+            if not making.waiting and making.ordered.cancel():
+                self._making.pop((digest, name), None)  # whoever asks next orders it anew
         return found if found is None else self._one_more(digest, name, found)
 
-    async def _make(self, path: Path, digest: str, form: Form, name: str) -> Made | None:
+    def _begin(self, path: Path, digest: str, form: Form, name: str) -> _Making:
+        """Order a form. Raises ``PicturesBusy``."""
         facts = self._facts.get(digest)
         turned = facts is not None and facts.format != "webp"  # browsers do not look at WebP's metadata
         job = Job(str(path), form.width, form.height, form.crop, form.format, form.quality, turned, MOST_PIXELS)
-        data = await self._workshop.make(job)
+        ordered = self._workshop.order(job)
+        making = _Making(ordered, asyncio.ensure_future(self._keep(ordered, digest, name)))
+        self._making[digest, name] = making
+
+        def forget(kept: asyncio.Task[Made | None]) -> None:
+            if self._making.get((digest, name)) is making:
+                del self._making[digest, name]
+            if not kept.cancelled():
+                kept.exception()  # whoever asked may have gone
+
+        making.kept.add_done_callback(forget)
+        return making
+
+    async def _keep(self, ordered: Future[bytes | None], digest: str, name: str) -> Made | None:
+        data = await asyncio.wrap_future(ordered)
         if data is None:
             self._know(digest, None)
             return None
@@ -83,14 +112,6 @@ class Pictures:
         """Return a form for one more of those who asked while it was made."""
         descriptor = self._forms.opened(digest, name)
         return found if descriptor is None else Made(descriptor)
-
-    def _forgotten(self, digest: str, name: str) -> Callable[[object], None]:
-        def forget(making: object) -> None:
-            del self._making[digest, name]
-            if isinstance(making, asyncio.Future) and not making.cancelled():
-                making.exception()  # whoever asked may have gone
-
-        return forget
 
     def _know(self, digest: str, facts: ImageFacts | None) -> None:
         self._facts[digest] = facts

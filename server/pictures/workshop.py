@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import select
@@ -13,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -83,15 +82,21 @@ class Workshop:
         self._seconds = 0.2
         """The mean of the seconds that a picture took of late."""
 
-    async def make(self, job: Job) -> bytes | None:
-        """Return a picture; ``None`` for one that cannot be made. Raises ``PicturesBusy``."""
-        if self._asked >= MOST_WAITING + self._slots:
-            raise self._busy()
-        self._asked += 1
-        begin_by = time.monotonic() + WAIT_SECONDS
-        made = asyncio.get_running_loop().run_in_executor(self._threads, self._made, job, begin_by)
+    def order(self, job: Job) -> Future[bytes | None]:
+        """Return the picture that will be there, ``None`` for one that cannot be made; or it fails with
+        ``PicturesBusy``, as this does where the queue is full. To be called on the event loop.
+
+        Cancelling it takes it out of the queue, unless it is being made already.
+        """
+        with self._guard:
+            if self._asked >= MOST_WAITING + self._slots:
+                raise self._busy()
+            self._asked += 1
+        made: Future[bytes | None] = Future()
         made.add_done_callback(self._done)
-        return await made
+        waiting = self._threads.submit(self._fulfil, made, job, time.monotonic() + WAIT_SECONDS)
+        waiting.add_done_callback(lambda _: made.cancel())  # has no effect but when this stops
+        return made
 
     def stop(self) -> None:
         """End all processes; nothing is made from now on."""
@@ -100,31 +105,39 @@ class Workshop:
             for maker in self._all:
                 maker.end()
 
-    def _done(self, made: asyncio.Future[bytes | None]) -> None:
-        self._asked -= 1
-        if not made.cancelled():
-            made.exception()  # whoever asked may have gone
+    def _done(self, _: object) -> None:
+        with self._guard:
+            self._asked -= 1
 
     def _busy(self) -> PicturesBusy:
         return PicturesBusy(min(30, 1 + round(self._asked * self._seconds / self._slots)))
 
-    def _made(self, job: Job, begin_by: float) -> bytes | None:
-        if time.monotonic() > begin_by:
-            raise self._busy()
-        with self._slot(begin_by):
-            started = time.monotonic()
-            for tries in (1, 2):
-                maker = self._maker(new=tries == 2)
-                try:
-                    made = self._made_by(maker, job)
-                except _Gone as gone:
-                    if tries == 1 and (maker.asked > 1 or not gone.by_picture):
-                        continue
-                    _log.warning("a picture ended the process that makes pictures, and goes out as it is: %s", job.path)
-                    return None
-                break
-            self._seconds += 0.1 * (time.monotonic() - started - self._seconds)
-            return made
+    def _fulfil(self, made: Future[bytes | None], job: Job, begin_by: float) -> None:
+        """Make a picture as soon as it may be made, unless it is given up meanwhile."""
+        with self._slot(made, begin_by) as may_begin:
+            if not made.set_running_or_notify_cancel():
+                return
+            try:
+                if not may_begin:
+                    raise self._busy()
+                made.set_result(self._made(job))
+            except Exception as error:
+                made.set_exception(error)
+
+    def _made(self, job: Job) -> bytes | None:
+        started = time.monotonic()
+        for tries in (1, 2):
+            maker = self._maker(new=tries == 2)
+            try:
+                made = self._made_by(maker, job)
+            except _Gone as gone:
+                if tries == 1 and (maker.asked > 1 or not gone.by_picture):
+                    continue
+                _log.warning("a picture ended the process that makes pictures, and goes out as it is: %s", job.path)
+                return None
+            break
+        self._seconds += 0.1 * (time.monotonic() - started - self._seconds)
+        return made
 
     def _maker(self, *, new: bool) -> _Maker:
         """Return a process that makes nothing at the moment."""
@@ -152,19 +165,20 @@ class Workshop:
         return made
 
     @contextmanager
-    def _slot(self, until: float) -> Iterator[None]:
-        """Be one of those of this machine that make a picture, in the block."""
+    def _slot(self, made: Future[bytes | None], until: float) -> Iterator[bool]:
+        """Be one of those of this machine that make a picture, in the block: false where it is too late for that, or
+        the picture was given up."""
         locks = [FileLock(self._locks / f"making-{number}.lock") for number in range(self._slots)]
         taken = None
+        is_in_time = time.monotonic() <= until
         try:
             with suppress(OSError):  # on a full disk this process counts for itself
-                while taken is None:
+                while is_in_time and taken is None:
                     taken = next((lock for lock in locks if lock.take()), None)
-                    if taken is None and time.monotonic() > until:
-                        raise self._busy()
                     if taken is None:
                         time.sleep(0.01)
-            yield
+                        is_in_time = time.monotonic() <= until and not made.cancelled()
+            yield is_in_time
         finally:
             if taken is not None:
                 taken.leave()
