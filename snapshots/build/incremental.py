@@ -406,7 +406,12 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == ImageDoubt.POSITION:
         return (
             f"{what} says where it was taken, and is published with that{times}: save it without, or write "
-            "'assets: {strip: true}' in workspace.yaml, which leaves this off JPEG, PNG and WebP files, and no others"
+            "'assets: {strip: true}' in workspace.yaml, which leaves this off JPEG, PNG and WebP files"
+        )
+    if kind == ImageDoubt.FIXED_POSITION:
+        return (
+            f"{what} says where it was taken, and is published with that{times}: save it without, or as JPEG, PNG or "
+            "WebP, which 'assets: {strip: true}' in workspace.yaml leaves this off"
         )
     if kind == ImageDoubt.NO_SIZE:
         return (

@@ -1,8 +1,9 @@
 """Render Markdown as HTML, not sanitised yet: CommonMark, GitHub's extensions, and those that site generators share.
 
 comrak parses. Its gaps are filled in the HTML it writes, where code is code without any parsing: attribute lists
-(``{#id}``, ``{: .class}``) and Markdown in the titles of alerts. A single ``~``, which comrak takes for strike-through,
-and a ``:`` inside a word, which may begin an emoji, stand aside as other characters while it parses.
+(``{#id}``, ``{: .class}``), Markdown in the titles of alerts, and labels of tasks. A single ``~``, which comrak takes
+for strike-through, and a ``:`` inside a word, which may begin an emoji, stand aside as other characters while it
+parses.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ def render(text: str) -> str:
         html = _HEADING_ANCHOR.sub("", html)
     if "markdown-alert-title" in html:
         html = _ALERT_TITLE.sub(_alert_title, html)
+    if '<li><input type="checkbox"' in html:
+        html = _TASK_OF_PARAGRAPHS.sub(r"<li>\n<p>\1", html)
+        html = _TASK.sub(r"\1<label>\2\3</label>", html)
     return _with_attribute_lists(html) if _ATTRIBUTE_LIST.search(html) else html
 
 
@@ -113,6 +117,14 @@ def _alert_title(found: re.Match[str]) -> str:
     # A title that is a block of its own, such as a list, stays as written.
     return found[1] + html.removeprefix("<p>") if html.startswith("<p>") and "</p>" not in html else found[0]
 
+
+_BOX = r'<input type="checkbox"(?: checked="")? disabled="" /> '
+_TASK_OF_PARAGRAPHS = re.compile(rf"<li>({_BOX})\n<p>")
+_TASK = re.compile(
+    rf"(<li>(?:\n<p>)?)({_BOX})(?!</)(\S.*?)(?=</p>|</li>|\n<(?:blockquote|div|dl|h[1-6]|hr|ol|p|pre|section|table|ul)\b)",
+    re.DOTALL,
+)
+"""A task of a list: its text, as far as it is in one line with the box, is the box's label."""
 
 _ITEM = r"""(?:[#.][\w:-]+|[A-Za-z][\w-]*(?:=(?:&quot;(?:(?!&quot;)[^<>\n{}])*&quot;|[^\s<>{}"']+))?)"""
 _FIRST_ITEM = r"[#.][\w:-]+"

@@ -32,6 +32,7 @@ from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_tex
 from snapshots.compile.shortcodes import Shortcodes
 from snapshots.definitions.model import RichTextSettings
 from snapshots.paths import Steps
+from snapshots.pictures.image_metadata import STRIPPED
 from snapshots.pictures.picture_sizes import has_sizes, srcset
 
 MAX_LENGTH = 4_000_000
@@ -44,8 +45,8 @@ MAX_PASSES = 8
 """The most times that HTML is parsed until it no longer changes; badly broken HTML has taken four."""
 
 _INLINE = (
-    "a|abbr|acronym|area|audio|b|bdi|bdo|cite|code|data|del|dfn|em|i|iframe|img|input|ins|kbd|map|mark|q|rp|rt|rtc|ruby|"
-    "s|samp|small|source|span|strike|strong|sub|sup|time|track|tt|u|var|video|wbr"
+    "a|abbr|acronym|area|audio|b|bdi|bdo|cite|code|data|del|dfn|em|i|iframe|img|input|ins|kbd|label|map|mark|q|rp|rt|"
+    "rtc|ruby|s|samp|small|source|span|strike|strong|sub|sup|time|track|tt|u|var|video|wbr"
 )
 """The allowed elements whose tags do not separate words; those of all others do."""
 
@@ -60,7 +61,7 @@ _EXTRA_ATTRIBUTES = {
     "track": {"default", "kind", "label", "src", "srclang"},
     "video": _MEDIA,
 }
-_EXTRA_TAGS = frozenset({"audio", "input", "section", "source", "tfoot", "track", "video"})
+_EXTRA_TAGS = frozenset({"audio", "input", "label", "section", "source", "tfoot", "track", "video"})
 _ALERTS = ("note", "tip", "important", "warning", "caution")
 _CLASSES = {
     "a": frozenset({"footnote-backref"}),
@@ -108,7 +109,9 @@ class ImageDoubt(StrEnum):
     """Neither its file nor the text gives its size."""
     LARGE = "large-image"
     POSITION = "position"
-    """It is published with the position at which it was taken."""
+    """It is published with the position at which it was taken, which `strip` leaves off."""
+    FIXED_POSITION = "fixed-position"
+    """It is published with the position at which it was taken, which only another file does not have."""
     NO_ALT = "no-alt"
     """It has no text for those who cannot see it."""
 
@@ -133,7 +136,10 @@ ALT_IN_FIELDS = 'write one as its alt, or alt: "" for one that only decorates'
 def image_doubts(asset: Asset) -> list[ImageDoubt]:
     """Return what is doubtful of an image, wherever it is named."""
     found = [ImageDoubt.LARGE] if asset.is_large else []
-    return [*found, ImageDoubt.POSITION] if asset.tells_position else found
+    if asset.tells_position:
+        may_go = asset.image is not None and asset.image.format in STRIPPED
+        found.append(ImageDoubt.POSITION if may_go else ImageDoubt.FIXED_POSITION)
+    return found
 
 
 class RichText:

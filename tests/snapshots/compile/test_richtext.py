@@ -87,7 +87,10 @@ CHANGED = [
         '<table><tbody><tr><td headers=" a\nuser-content-b ">x</td></tr></tbody></table>',
         f'<table><tbody><tr><td headers="{P}a {P}b">x</td></tr></tbody></table>',
     ),
-    ('<label for="a">x</label><p aria-labelledby="a" aria-describedby="b" aria-controls="c">y</p>', "x<p>y</p>"),
+    (
+        '<label for="a">x</label><p aria-labelledby="a" aria-describedby="b" aria-controls="c">y</p>',
+        "<label>x</label><p>y</p>",
+    ),
     ('<map name="m"><area href="javascript:x" ping="javascript:y"></map>', "<map><area></map>"),
     *(
         (f'<{tag} cite="{url}">a</{tag}>', f"<{tag}>a</{tag}>")
@@ -139,9 +142,18 @@ def test_made_safe(html: str, expected: str) -> None:
             '<p><a href="http://www.example.com">www.example.com</a></p>\n',
         ),
         (
-            "- [x] a\n- [ ] b",
-            '<ul>\n<li><input type="checkbox" checked="" disabled=""> a</li>\n'
-            '<li><input type="checkbox" disabled=""> b</li>\n</ul>\n',
+            "- [x] a\n- [ ] b *c*\n  d\n  - [ ] e\n- [x]\n- [ ] f\n  > g",
+            '<ul>\n<li><label><input type="checkbox" checked="" disabled=""> a</label></li>\n'
+            '<li><label><input type="checkbox" disabled=""> b <em>c</em>\nd</label>\n'
+            '<ul>\n<li><label><input type="checkbox" disabled=""> e</label></li>\n</ul>\n</li>\n'
+            '<li><input type="checkbox" checked="" disabled=""> </li>\n'
+            '<li><label><input type="checkbox" disabled=""> f</label>\n'
+            "<blockquote>\n<p>g</p>\n</blockquote>\n</li>\n</ul>\n",
+        ),
+        (
+            "1. [ ] a\n\n   b\n\n2. [x] c",
+            '<ol>\n<li>\n<p><label><input type="checkbox" disabled=""> a</label></p>\n<p>b</p>\n</li>\n'
+            '<li>\n<p><label><input type="checkbox" checked="" disabled=""> c</label></p>\n</li>\n</ol>\n',
         ),
         ("```py title\nx < 1\n```", '<pre><code class="language-py">x &lt; 1\n</code></pre>\n'),
         (
