@@ -154,6 +154,17 @@ def server_address(given: str | None, store: Store) -> str:
     return (given or noted_address(store) or SERVER).rstrip("/")
 
 
+def dev_store(store: Store) -> Store | None:
+    """Return the store of `cms dev`, where nothing but that runs on a store on this machine; ``None`` elsewhere."""
+    from server.dev.unpublished import unpublished
+    from server.serving_note import noted_address
+
+    if noted_address(store) is not None:
+        return None
+    session = unpublished(store)
+    return None if noted_address(session) is None else session
+
+
 @contextmanager
 def usable_cache(store: Store) -> Iterator[Path]:
     """Give the store's cache for the block, or a temporary one if the store's cannot be written."""

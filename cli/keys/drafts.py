@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 
-from cli.location import ChosenWorkspace, begin_store, choose_workspace, server_address
+from cli.location import ChosenWorkspace, begin_store, choose_workspace, dev_store, server_address
 from cli.options import Json, ServerUrl, StoreLocation, WorkspaceId, new_app
 from cli.output import documents, lines
 from snapshots.times import now_ms
@@ -78,13 +78,8 @@ def _request(url: str | None, *, in_dev: bool) -> str:
 
 def _as_served(chosen: ChosenWorkspace, public_url: str | None) -> tuple[ChosenWorkspace, bool]:
     """Return the workspace, in the store of `cms dev` where nothing but that runs here, and whether it is that."""
-    from server.dev.unpublished import unpublished
-    from server.serving_note import noted_address
-
-    if public_url is not None or noted_address(chosen.store) is not None:
-        return chosen, False
-    session = unpublished(chosen.store)
-    if noted_address(session) is None or not session.has(chosen.workspace_store.id):
+    session = None if public_url is not None else dev_store(chosen.store)
+    if session is None or not session.has(chosen.workspace_store.id):
         return chosen, False
     return replace(chosen, store=session, workspace_store=session.workspace(chosen.workspace_store.id)), True
 

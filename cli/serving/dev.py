@@ -54,8 +54,9 @@ def dev(
 
     Problems are printed with file and line, after each save only the new ones; until errors are fixed, the last good
     build stays served. The page at the server's address shows every entry, including drafts and scheduled ones.
-    Nothing is published: `cms dev` has its own builds, key and page views, and leaves the store's alone. The key stays
-    the same each time, in a file that only you can read and git ignores: .cms/.dev/ID/key, with the workspace's ID.
+    Nothing is published, and no webhooks are sent: `cms dev` has its own builds, key and page views, and leaves the
+    store's alone. The key stays the same each time, in a file that only you can read and git ignores: .cms/.dev/ID/key,
+    with the workspace's ID.
 
     The address /dev/events streams what changes, so that a site's own development server reloads its pages.
     """

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli import completion
-from cli.location import begin_store
+from cli.location import begin_store, dev_store
 from cli.options import Json, StoreLocation, WorkspaceId
 from cli.output import documents, lines, wording
 from cli.webhooks.chosen_webhooks import Webhook, allow_loopback_targets, open_webhooks, report_webhook
@@ -91,6 +91,8 @@ def add(
         f"Webhook {endpoint.id} reports changes to {subscription_text(endpoint, chosen.workspace)} of workspace "
         f'"{chosen.workspace.id}".'
     )
+    if dev_store(chosen.store) is not None:
+        lines.warning("`cms dev` runs here, and sends no webhooks, since it publishes nothing. `cms serve` sends them.")
     if secret is None:
         lines.answer(endpoint.id)
         return

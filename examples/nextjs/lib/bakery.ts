@@ -1,7 +1,7 @@
 import { cacheLife, cacheTag } from "next/cache";
 import { Client, factsOf } from "./content";
 
-/** The address of the content's server. */
+/** The address of the content's server, or of the workspace. */
 export const contentUrl = process.env["CMS_URL"] ?? "http://127.0.0.1:8787";
 
 /** The content. Next.js keeps what is made of the answers, so the client keeps none of them. */

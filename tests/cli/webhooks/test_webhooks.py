@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook
 
+from server.dev.unpublished import unpublished
+from server.serving_note import serving_noted
+from snapshots.store.store import open_store
 from tests.engine.webhooks.test_post import answering
 from tests.programs.command_line import Cms
 from tests.servers.webhook_receiver import Reply, receiver
@@ -36,6 +39,16 @@ MEMBERS = [
 @pytest.fixture
 def cms(cms_in_copy: Cms) -> Cms:
     return cms_in_copy
+
+
+def test_beside_cms_dev_a_new_webhook_says_what_sends_events(cms: Cms, tmp_path: Path) -> None:
+    warning = "warning: `cms dev` runs here, and sends no webhooks"
+    session = unpublished(open_store(tmp_path / ".cms"))
+    with serving_noted(session, "http://127.0.0.1:8787"):
+        assert warning in cms("webhook", "add", URL).err
+        with serving_noted(open_store(tmp_path / ".cms"), "http://127.0.0.1:8788"):
+            assert warning not in cms("webhook", "add", URL).err
+    assert warning not in cms("webhook", "add", URL).err
 
 
 def stored(tmp_path: Path) -> Any:

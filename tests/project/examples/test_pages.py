@@ -16,7 +16,14 @@ from tests.project.examples.projects import EXAMPLES
 from tests.project.test_docs import blocks, check_links, matches
 from tests.sites.example_server import ExampleServer, example_server
 
-PAGES = ("nextjs.md", "react.md", "mobile.md")
+PAGES = ("react.md", "mobile.md")
+FRAMEWORKS = {
+    "astro": {"astro", "vite"},
+    "nextjs": {"next", "react"},
+    "nuxt": {"vite"},
+    "sveltekit": {"@sveltejs/kit", "svelte", "vite"},
+}
+"""The pages of frameworks, and the packages that an empty project has."""
 REACT_NATIVE = """
 declare module "react-native" {
   import type { ReactElement, ReactNode } from "react";
@@ -70,6 +77,39 @@ def test_what_is_typed_in_works_as_printed(name: str, server: ExampleServer, tmp
     assert matches("".join(shown.split()), "".join(ran.stdout.split())), ran.stdout
     written = [*tmp_path.rglob("content.ts")]
     assert [file for file in written if "export class Client" in file.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_an_empty_project_gets_its_client_and_packages_as_the_page_says(
+    name: str, server: ExampleServer, tmp_path: Path
+) -> None:
+    """With the address and the key in the file that the page names, and an npm that only notes what it installs."""
+    page = blocks(f"{name}.md")
+    settings = next(block for block in page if block.text.startswith("CMS_URL="))
+    file = re.findall(r"`(\.env[.a-z]*)`", settings.before)[-1]
+    address = f"{server.url}/v1/komugi"
+    given = settings.text.replace("https://content.example.com/v1/my-site", address).replace("pq_…", server.key)
+    assert given == f"CMS_URL={address}\nCMS_KEY={server.key}\n"
+    (tmp_path / file).write_text(given)
+    npm = tmp_path / "npm"
+    npm.write_text('#!/bin/sh\necho "$@" >> installed\n')
+    npm.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    [commands] = [block.text for block in page if "/_types/typescript" in block.text]
+    ran = subprocess.run(
+        ["bash", "-ec", commands], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    [client] = tmp_path.rglob("content.ts")
+    assert "export class Client" in client.read_text(encoding="utf-8")
+    installed = {re.sub("(?<=.)@.*", "", word) for word in (tmp_path / "installed").read_text().split()}
+    imported = {
+        re.match("(?:@[^/]+/)?[^/]+", module)[0]  # type: ignore[index]
+        for block in page
+        if "title" in block.settings
+        for module in re.findall(r'^(?:import|export) .*"((?:@[a-z]|[a-z])[^":]*)";?$', block.text, re.MULTILINE)
+    }
+    assert imported <= installed | FRAMEWORKS[name]
 
 
 @pytest.mark.slow

@@ -11,11 +11,6 @@ from typing import Any
 
 import pytest
 
-from engine.webhooks.editing import add_endpoint
-from engine.webhooks.webhooks_file import WebhooksFile
-from snapshots.build.build import build as build_snapshot
-from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.times import now_ms
 from tests.engine.typed import clients
 from tests.programs import node_packages
 from tests.project.examples.browsing import (
@@ -26,13 +21,13 @@ from tests.project.examples.browsing import (
     with_a_japanese_draft,
 )
 from tests.project.examples.projects import EXAMPLES, build, built_site, developed_site, program, project
+from tests.project.examples.publishing import NEW_TITLE, TITLE, heading, webhook, what_is_published_shows
 from tests.server.dev.session import running
 from tests.servers.ports import free_port
 from tests.sites.example_server import EXAMPLE, ExampleServer, example_server
 from tests.sites.served_site import eventually
 
 NAMES = ("astro", "nuxt", "sveltekit")
-TITLE, NEW_TITLE = "The night oven", "The oven at night"
 DRAFT = "The night oven, revisited"
 
 pytestmark = pytest.mark.slow
@@ -81,30 +76,6 @@ def following(name: str, server: ExampleServer, folder: Path, environment: Mappi
         assert "heard: content.changed" in log.read_text()
 
 
-def webhook(server: ExampleServer, url: str) -> str:
-    """Have the server tell an address of changes: the secret."""
-    current = server.store.workspace("komugi").current()
-    assert current is not None
-    _, secret = add_endpoint(
-        WebhooksFile(DirectoryObjects(server.store.root), "komugi"),
-        url,
-        form="standard",
-        token=None,
-        apis=None,
-        langs=None,
-        reasons=None,
-        current=current.version,
-        allow_loopback=True,
-        now=now_ms(),
-    )
-    assert secret is not None
-    return secret
-
-
-def heading(page: Any) -> str:
-    return str(page.locator("h1").first.inner_text())
-
-
 def nothing_is_where_no_entry_is(browser: Any, address: str) -> None:
     with window(browser) as (page, _):
         for path in ("/breads/pizza", "/journal/pizza", "/journal/sourdough-class"):
@@ -137,21 +108,6 @@ def a_preview_is_one_page_with_a_way_out(browser: Any, address: str, key: str) -
             refused = page.goto(f"{address}/preview?id=the-night-oven&draftKey={wrong}")
             assert refused.status in (400, 404)
             assert DRAFT not in page.content()
-
-
-def what_is_published_shows(browser: Any, address: str, server: ExampleServer, workspace: Path) -> None:
-    entry = workspace / "content" / "journal" / "the-night-oven.md"
-    text = entry.read_text(encoding="utf-8")
-    assert TITLE in text
-    entry.write_text(text.replace(TITLE, NEW_TITLE), encoding="utf-8")
-    build_snapshot(workspace, server.store, now=now_ms())
-    with window(browser) as (page, _):
-
-        def shown() -> bool:
-            answer = page.goto(f"{address}/journal/the-night-oven")
-            return answer.status == 200 and heading(page) == NEW_TITLE
-
-        eventually(shown, within=300)
 
 
 def pages_of_astro(printed: str, folder: Path) -> None:
