@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from snapshots.problems import ParquetryError
@@ -10,6 +12,13 @@ PLACES = 20
 """Places of one kind of loss that are kept; further ones are only counted."""
 KINDS = 10_000
 """Kinds of losses that are told apart; all further ones are counted as one."""
+
+
+EMAILS: Final = (
+    "content is public, so e-mail addresses of people are left out; other fields, such as names, are imported: check "
+    "that everybody may read them"
+)
+"""The reason why a field is left out that has an e-mail address of each entry."""
 
 
 class Unreadable(ParquetryError):

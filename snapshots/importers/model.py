@@ -97,3 +97,7 @@ class Imported(msgspec.Struct):
     """The time of the export, for versions without any date."""
     address: Callable[[str], str | None] = lambda _url: None
     """Returns the address to write in place of one in a rich text; ``None`` leaves it unchanged."""
+    has_empty_texts: bool = False
+    """Whether an empty text is a value of its own in the source, and not the same as none."""
+    classes: frozenset[str] = frozenset()
+    """Classes in rich texts that are kept, and allowed in ``workspace.yaml`` where they are in use."""

@@ -18,7 +18,9 @@ class ImportKind(NamedTuple):
 _HERE: Final = "snapshots.importers.kinds"
 
 KINDS: Final = {
-    "microcms": ImportKind(f"{_HERE}.microcms", "Import <endpoint>.json and <endpoint>.schema.json of each API.", True),
+    "microcms": ImportKind(
+        f"{_HERE}.microcms.export", "Import <endpoint>.json or .csv, and <endpoint>.schema.json, of each API.", True
+    ),
     "wordpress": ImportKind(f"{_HERE}.wordpress.export", "Import the XML file that Tools → Export saves (WXR)."),
     "contentful": ImportKind(f"{_HERE}.contentful.export", "Import the JSON file of `contentful space export`."),
     "strapi": ImportKind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),

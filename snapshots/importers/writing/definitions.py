@@ -58,7 +58,7 @@ def key_of(field_id: str) -> str:
     return f"{field_id}_value" if field_id in SYSTEM_KEYS else field_id
 
 
-def workspace_text(imported: Imported, workspace_id: str, kind: str, hosts: list[str]) -> str:
+def workspace_text(imported: Imported, workspace_id: str, kind: str, hosts: list[str], classes: list[str]) -> str:
     """Return ``workspace.yaml``."""
     lines = [
         f"# Imported from {kind}.",
@@ -67,8 +67,12 @@ def workspace_text(imported: Imported, workspace_id: str, kind: str, hosts: list
         f"languages: {inline(imported.languages)}  # the first is the main language",
         "timezone: UTC  # dates without an offset are in it",
     ]
+    if hosts or classes:
+        lines += ["markdown:"]
     if hosts:
-        lines += ["markdown:", f"  iframe_hosts: {inline(hosts)}  # the hosts of the frames that the content has"]
+        lines += [f"  iframe_hosts: {inline(hosts)}  # the hosts of the frames that the content has"]
+    if classes:
+        lines += [f"  classes: {inline(classes)}  # give them the styles that they had on the old site"]
     return "\n".join(lines) + "\n"
 
 

@@ -27,6 +27,9 @@ Address = Callable[[str], str | None]
 
 _TAG = re.compile(r"<[^<>]*>")
 _FRAME = re.compile(r'<iframe[^>]* src="(?:https:)?//([^/":?#]+)', re.IGNORECASE)
+_CLASSES = re.compile(r'<[^<>]* class="([^"]*)"')
+_NUMBERED = re.compile(r'(?<=\w)-[0-9]+(?="$)')
+"""The number of what a class such as ``wp-image-123`` is about: all of them are one kind of loss."""
 _NO_BASE = "its address is relative, and the export does not say to what: it now begins with /"
 
 
@@ -51,13 +54,16 @@ class _Addresses(Assets):
 
 
 class RichTexts:
-    """Cleans the rich texts of an export. ``hosts`` are those of the frames that stayed."""
+    """Cleans the rich texts of an export. ``hosts`` are those of the frames that stayed, and ``classes`` the classes of
+    ``kept`` that are in use."""
 
-    def __init__(self, address: Address, losses: Losses) -> None:
+    def __init__(self, address: Address, losses: Losses, kept: frozenset[str] = frozenset()) -> None:
         self._addresses = _Addresses(address)
-        self._text = RichText(RichTextSettings(iframe_hosts=EMBED_HOSTS), assets=self._addresses)
-        self._losses = losses
+        settings = RichTextSettings(iframe_hosts=EMBED_HOSTS, classes=tuple(sorted(kept)))
+        self._text = RichText(settings, assets=self._addresses)
+        self._losses, self._kept = losses, kept
         self.hosts: set[str] = set()
+        self.classes: set[str] = set()
 
     def of_html(self, html: str, where: str, scope: str) -> str:
         """Return HTML as it will be delivered. ``scope`` is what equal losses are counted in."""
@@ -102,12 +108,15 @@ class RichTexts:
                 why = (
                     "its host is not a well-known one: add it to 'markdown: {iframe_hosts: […]}' and the frame by hand"
                 )
-            self._losses.add(where, removed.what, why, scope=scope, count=removed.count)
+            what = _NUMBERED.sub("-…", removed.what)
+            self._losses.add(where, what, why, scope=scope, count=removed.count)
         for url in self._addresses.relative:
             self._losses.add(where, f"the address {url[:100]}", _NO_BASE, scope=scope)
         self._forget()
         if "<iframe" in cleaned:
             self.hosts.update(host.lower() for host in _FRAME.findall(cleaned))
+        if self._kept:
+            self.classes.update(*(self._kept.intersection(one.split()) for one in _CLASSES.findall(cleaned)))
         return cleaned
 
     def _forget(self) -> None:

@@ -32,8 +32,9 @@ class _Wrong(ValueError):
 class Values:
     """Makes values fit: ``made`` returns what is written for a field, ``None`` for nothing."""
 
-    def __init__(self, texts: RichTexts, losses: Losses) -> None:
+    def __init__(self, texts: RichTexts, losses: Losses, *, has_empty_texts: bool = False) -> None:
         self._texts, self._losses = texts, losses
+        self._has_empty_texts = has_empty_texts
 
     def made(
         self, fields: list[FieldPlan], values: Mapping[str, Any], where: str, scope: str, up: str
@@ -76,6 +77,8 @@ class Values:
         return [item for item in made if item is not None] or None
 
     def _one(self, field: FieldPlan, raw: Any, where: str, scope: str, up: str) -> Any:
+        if raw == "" and self._has_empty_texts and field.type.facts.kind is ValueKind.TEXT:
+            return ""
         if raw is None or raw == "":
             return None
         match field.type.facts.kind:

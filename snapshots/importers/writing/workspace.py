@@ -45,8 +45,8 @@ class WorkspaceWriter:
         imported.name = " ".join(characters(imported.name).split())
         self._root, self._imported, self._losses = root, imported, losses
         self._apis = {api.endpoint: api for api in imported.apis}
-        self._texts = RichTexts(imported.address, losses)
-        self._values = Values(self._texts, losses)
+        self._texts = RichTexts(imported.address, losses, imported.classes)
+        self._values = Values(self._texts, losses, has_empty_texts=imported.has_empty_texts)
         exported = instant(imported.exported)
         self._fallback = fallback if exported is None else exported
         self._names: set[str] = set()
@@ -63,7 +63,8 @@ class WorkspaceWriter:
         (self._root / "apis").mkdir(exist_ok=True)
         for api in self._imported.apis:
             self._new(self._root / f"apis/{api.endpoint}.yaml", api_text(api, kind))
-        text = workspace_text(self._imported, workspace_id, kind, sorted(self._texts.hosts))
+        texts = self._texts
+        text = workspace_text(self._imported, workspace_id, kind, sorted(texts.hosts), sorted(texts.classes))
         self._new(self._root / "workspace.yaml", text)
         return WrittenWorkspace(counts, self._imported.languages)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from snapshots.importers.kinds.directus.relations import Relation, Relations
 from snapshots.importers.kinds.directus.rows import ExportRows
 from snapshots.importers.kinds.directus.states import StateField, state_fields
-from snapshots.importers.losses import Losses
+from snapshots.importers.losses import EMAILS, Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan
 from snapshots.importers.names import endpoints, field_ids
 from snapshots.importers.reading.shapes import at, listed, mapping, mappings, text
@@ -26,6 +27,8 @@ _TYPES = {
     "csv": FieldType.MULTIPLE_SELECT,
 }
 _LISTS = frozenset({"tags", "select-multiple-checkbox", "select-multiple-dropdown", "select-multiple-checkbox-tree"})
+_EMAIL = re.compile(r"(?:.*_)?e?-?mail(?:_?address)?", re.IGNORECASE)
+"""Names of fields with an e-mail address."""
 _NO_DATA = frozenset({"no-data", "group"})
 
 
@@ -163,6 +166,8 @@ class Model:
             made.updated = field
         elif special & {"user-created", "user-updated"}:
             self._losses.add(made.plan.endpoint, f"the field {field!r}", "users of Directus are not content")
+        elif one.get("type") in ("string", "text") and _EMAIL.fullmatch(field):
+            self._losses.add(made.plan.endpoint, f"the field {field!r}", EMAILS)
         elif one.get("type") in ("hash", "binary") or "conceal" in special:
             self._losses.add(made.plan.endpoint, f"the field {field!r}", "secrets and binary data are not content")
         else:

@@ -46,7 +46,7 @@ def read(export: Export) -> Imported:
         return rows.address(found[1]) if found is not None and export.copies.wanted else None
 
     versions = _versions(model, Values(model, relations, rows), rows, main, languages, export)
-    return Imported(model.plans(), versions, languages, address=address)
+    return Imported(model.plans(), versions, languages, address=address, has_empty_texts=True)
 
 
 def _root(path: Path) -> Path:

@@ -71,7 +71,8 @@ def read(export: Export) -> Imported:
     def address(url: str) -> str | None:
         return model.files.address(urlsplit(url).path) if export.copies.wanted else None
 
-    return Imported(model.plans(), _versions(root, model, rows, default, export), languages, address=address)
+    versions = _versions(root, model, rows, default, export)
+    return Imported(model.plans(), versions, languages, address=address, has_empty_texts=True)
 
 
 def _is_wanted(name: str, with_assets: bool) -> bool:

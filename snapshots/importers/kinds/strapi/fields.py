@@ -12,7 +12,7 @@ from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.strapi.blocks import blocks_html
 from snapshots.importers.kinds.strapi.links import ExportLinks
-from snapshots.importers.losses import Losses
+from snapshots.importers.losses import EMAILS, Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan
 from snapshots.importers.names import endpoints, field_ids
 from snapshots.importers.reading.shapes import at, listed, mapping, mappings, text
@@ -145,6 +145,8 @@ class Model:
     def _left_out(self, attribute: Mapping[str, Any]) -> str | None:
         if attribute.get("type") == "password":
             return "passwords are not content"
+        if attribute.get("type") == "email":
+            return EMAILS
         if attribute.get("private") is True:
             return "it is private, and content is public"
         target = attribute.get("target")

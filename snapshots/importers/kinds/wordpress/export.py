@@ -17,10 +17,10 @@ import msgspec
 from snapshots.ids import slug_id, valid_id
 from snapshots.importers.export import Export
 from snapshots.importers.kinds.wordpress.apis import Apis
-from snapshots.importers.kinds.wordpress.post_text import Tell, post_html
+from snapshots.importers.kinds.wordpress.post_text import ALIGNMENTS, Tell, post_html
 from snapshots.importers.losses import Losses, Unreadable
 from snapshots.importers.model import Imported, ImportedVersion
-from snapshots.importers.names import language
+from snapshots.importers.names import digest, language
 from snapshots.importers.reading.xml_items import Element, elements
 from snapshots.model import Status
 
@@ -89,6 +89,7 @@ def read(export: Export) -> Imported:
         site.title,
         site.exported,
         address,
+        classes=ALIGNMENTS,
     )
 
 
@@ -111,7 +112,7 @@ def _first_reading(export: Export) -> _Site:
             site.exported = _rfc_date(element.text)
         elif element.name == "wp:wxr_version":
             site.version = element.text.strip()
-    if not site.version and not site.posts:
+    if not site.version and not any(post.type for post in site.posts.values()):
         raise Unreadable(
             f"{export.path.name}: not an export of WordPress: it has no <wp:wxr_version>. Save it by Tools → Export."
         )
@@ -119,8 +120,8 @@ def _first_reading(export: Export) -> _Site:
 
 
 def _note_item(item: Element, site: _Site, groups: dict[str, str], taken: set[tuple[str, str, str]]) -> None:
-    number, kind = item.first("wp:post_id"), item.first("wp:post_type") or "post"
-    if kind in _NOT_CONTENT or not number:
+    number, kind = _number(item), item.first("wp:post_type") or "post"
+    if kind in _NOT_CONTENT:
         return
     lang, group = "", ""
     for category in item.every("category"):
@@ -137,13 +138,19 @@ def _note_item(item: Element, site: _Site, groups: dict[str, str], taken: set[tu
     if group:
         made = groups.setdefault(group, made)
     if (kind, made, lang) in taken:
-        made = f"{made[:50]}-{slug_id(number)[:12]}"
+        made = f"{made[:50]}-{slug_id(number)[-12:]}"
     taken.add((kind, made, lang))
     post = site.posts.setdefault(number, _Post(made, kind))
     if kind == "attachment":
         post.url = item.first("wp:attachment_url") or item.first("guid")
         post.alt = _meta(item).get("_wp_attachment_image_alt", "")
     site.apis.note_post(kind, item, _meta(item))
+
+
+def _number(item: Element) -> str:
+    """Return the number of an item; where the export has none, what stands for it: the item's address or line."""
+    named = item.first("guid") or item.first("link") or f"line {item.line}"
+    return item.first("wp:post_id") or f"x-{digest(named)}"
 
 
 def _post_id(item: Element, kind: str, number: str) -> str:
@@ -158,11 +165,10 @@ def _versions(export: Export, site: _Site, main: str) -> Iterator[ImportedVersio
     for item in elements(export.path, _ITEM_LEVEL):
         if item.name != "item":
             continue
-        kind, number = item.first("wp:post_type") or "post", item.first("wp:post_id")
+        kind, number = item.first("wp:post_type") or "post", _number(item)
         where = f"{export.path.name}:{item.line}"
-        if kind in _NOT_CONTENT or number not in site.posts:
-            why = _NOT_CONTENT.get(kind, "it has no number")
-            export.losses.add(where, f"an item of the type {kind}", why)
+        if kind in _NOT_CONTENT:
+            export.losses.add(where, f"an item of the type {kind}", _NOT_CONTENT[kind])
         elif item.first("wp:status") in ("trash", "auto-draft"):
             export.losses.add(where, f"an item of the type {kind}", "it is in the trash, or was never saved")
         elif number in seen:
@@ -173,7 +179,7 @@ def _versions(export: Export, site: _Site, main: str) -> Iterator[ImportedVersio
 
 
 def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, main: str) -> ImportedVersion:
-    post = site.posts[item.first("wp:post_id")]
+    post = site.posts[_number(item)]
     endpoint = site.apis.endpoint(kind)
 
     def tell(what: str, why: str) -> None:
@@ -258,7 +264,9 @@ def _status(item: Element, tell: Tell) -> Status:
         return Status.DRAFT
     if said == "future":
         return Status.SCHEDULED
-    if said not in ("publish", "inherit", "draft", "pending"):
+    if not said:
+        tell("a missing status", "nothing says that the item is published: the entry is a draft")
+    elif said not in ("publish", "inherit", "draft", "pending"):
         tell(f"the status {said[:60]!r}", "it is not one of WordPress itself: the entry is a draft")
     return Status.PUBLISHED if said in ("publish", "inherit") else Status.DRAFT
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import escape
+from typing import Final
 
 from snapshots.importers.kinds.embeds import embed
 
@@ -16,6 +17,14 @@ Tell = Callable[[str, str], None]
 """Reports a loss, given what is lost and why."""
 Media = Callable[[str], tuple[str, str] | None]
 """Returns the address and the alternative text of an attachment, given its number."""
+
+ALIGNMENTS: Final = frozenset(
+    {
+        *("alignleft", "alignright", "aligncenter", "alignwide", "alignfull"),
+        *("has-text-align-left", "has-text-align-center", "has-text-align-right"),
+    }
+)
+"""The classes by which WordPress says where a picture or a text stands."""
 
 _BLOCKS = (
     "table|thead|tfoot|caption|col|colgroup|tbody|tr|td|th|div|dl|dd|dt|ul|ol|li|pre|form|map|area|blockquote|address|"
@@ -159,8 +168,11 @@ def _caption(found: re.Match[str], whole: str) -> str:
     if image is None:
         return inside
     words = (inside[: image.start()] + inside[image.end() :]).strip()
-    words = words or escape(dict(_parameters(found[2])).get("caption", ""))
-    return f"\n\n<figure>{image[0]}<figcaption>{words}</figcaption></figure>\n\n"
+    parameters = dict(_parameters(found[2]))
+    words = words or escape(parameters.get("caption", ""))
+    stands = parameters.get("align")
+    opening = f'<figure class="{stands}">' if stands in ALIGNMENTS else "<figure>"
+    return f"\n\n{opening}{image[0]}<figcaption>{words}</figcaption></figure>\n\n"
 
 
 def _gallery(ids: str, media: Media, tell: Tell) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -188,16 +191,83 @@ def test_contents_that_the_answer_lacks_are_told(tmp_path: Path) -> None:
     assert (found.count, found.places, found.why.partition(":")[0]) == (9, ["blog.json"], "the answer has 3 of 12")
 
 
-def test_a_reference_without_a_stated_api_may_lead_to_any(cms: Cms, tmp_path: Path) -> None:
+def test_a_reference_without_a_stated_api_leads_to_the_one_that_has_what_it_names(cms: Cms, tmp_path: Path) -> None:
+    inside = {"createdAt": QUOTE, "fieldId": "box", "fields": [{"fieldId": "who", "kind": "relationList"}]}
     files = {
-        "a.schema.json": {"apiFields": [{"fieldId": "to", "kind": "relation"}]},
-        "a.json": [{"id": "one", **DATES, "to": "two"}],
-        "b.schema.json": {"apiFields": []},
-        "b.json": {"contents": [{"id": "two", **DATES}]},
+        "a.schema.json": {
+            "apiFields": [
+                {"fieldId": "to", "kind": "relation"},
+                {"fieldId": "box", "kind": "custom", "customFieldCreatedAt": QUOTE},
+                {"fieldId": "gone", "kind": "relation"},
+            ],
+            "customFields": [inside],
+        },
+        "a.json": [{"id": "one", **DATES, "to": "two", "box": {"who": [{"id": "three"}]}, "gone": "away"}],
+        "b.schema.json": {"apiFields": [{"fieldId": "n", "kind": "text"}]},
+        "b.json": {"contents": [{"id": "two", **DATES, "n": "Two"}]},
+        "c.schema.json": {"apiFields": [{"fieldId": "n", "kind": "text"}]},
+        "c.json": {"contents": [{"id": "three", **DATES, "n": "Three"}]},
     }
-    made = imported("microcms", write_files(tmp_path / "export", files), tmp_path / "site", language="en")
-    assert [one["_api"] for one in answers(cms, made, "a/one")["to"]] == ["b"]
+    made = imported(
+        "microcms", write_files(tmp_path / "export", files), tmp_path / "site", language="en", warnings=None
+    )
+    answer = answers(cms, made, "a/one")
+    assert (answer["to"]["n"], answer["box"]["who"][0]["n"], answer["gone"]) == ("Two", "Three", "away")
+    assert made.lost("no API has what it names").places == ["a.gone"]
     assert "languages: [en]" in made.text("workspace.yaml")
+
+
+def test_files_as_microcms_names_them_and_csv(cms: Cms, tmp_path: Path) -> None:
+    """The same contents as CSV: the API answers alike."""
+    fields = BLOG_SCHEMA["apiFields"]
+    columns = [*DATES, *(field["fieldId"] for field in fields)]
+    first = {
+        **{name: value if isinstance(value, str) else json.dumps(value) for name, value in FIRST.items()},
+        "pinned": "TRUE",
+        "category": "news",
+        "tags": "x,unlisted",
+        "author": "mika",
+        "related": "second",
+        "cover": json.dumps(IMAGE),
+    }
+    table = [{**first, "コンテンツID\n※": "first"}, {**DATES, "title": "Second", "コンテンツID\n※": "second"}]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["コンテンツID\n※", *columns], extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(table)
+    authors = {name: EXPORT[name] for name in ("authors.schema.json", "authors.json")}
+    named = {
+        "api-blog-20250501120000.json": {"apiFields": []},
+        "api-blog-20260501120000.json": BLOG_SCHEMA,
+        "blog.csv": out.getvalue().encode("utf-8-sig"),
+        **authors,
+    }
+    made = imported("microcms", write_files(tmp_path / "named", named), tmp_path / "site")
+    assert "is a newer schema" in made.lost("newer schema").why
+    answer = {"contents": EXPORT["blog.json"]["contents"][:2]}
+    plain = {"blog.schema.json": BLOG_SCHEMA, "blog.json": answer, **authors}
+    other = imported("microcms", write_files(tmp_path / "plain", plain), tmp_path / "other")
+    for entry in ("first", "second"):
+        assert answers(cms, made, f"blog/{entry}?depth=2") == answers(cms, other, f"blog/{entry}?depth=2")
+
+
+def test_contents_of_which_csv_does_not_say_that_they_are_published_are_drafts(cms: Cms, tmp_path: Path) -> None:
+    schema = {"apiFields": [{"fieldId": "title", "kind": "text"}, {"fieldId": "on", "kind": "boolean"}]}
+    files = {
+        "a.schema.json": schema,
+        "a-20260101120000.csv": 'id;title;on\none;One, "1";TRUE\n;Two;FALSE;more\n',
+        "b.schema.json": schema,
+        "b.csv": "id,title,status\none,One,公開中\ntwo,Two,下書き\n",
+        "stray.csv": "id\n1\n",
+    }
+    made = imported("microcms", write_files(tmp_path / "export", files), tmp_path / "site")
+    assert made.files() == ["a/one.yaml", "a/row-3.yaml", "b/one.yaml", "b/two.yaml"]
+    assert made.lost("are drafts").count == 2
+    assert "status: draft" in made.text("content/a/one.yaml")
+    assert [one["id"] for one in answers(cms, made, "b")["contents"]] == ["one"]
+    assert made.lost("more cells than").places == ["a-20260101120000.csv:3"]
+    assert made.lost("named by its line").places == ["a-20260101120000.csv:3"]
+    assert made.lost("there is no stray.schema.json").places == ["stray.csv"]
 
 
 @pytest.mark.parametrize(

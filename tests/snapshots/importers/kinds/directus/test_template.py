@@ -302,6 +302,21 @@ def test_rows_that_a_field_calls_published_or_not_without_a_status(tmp_path: Pat
     assert "id: published, type: boolean" in made.text("apis/pages.yaml")
 
 
+def test_e_mail_addresses_are_left_out_and_told_and_empty_texts_stay(cms: Cms, tmp_path: Path) -> None:
+    people = [{"id": "a", "name": "Mika", "email": "mika@private.example"}, {"id": "b", "name": "", "email": None}]
+    files = {
+        "collections.json": [collection("people"), collection("directus_users")],
+        "fields.json": [field("people", name, "string") for name in ("id", "name", "email")],
+        "relations.json": [],
+        "content/people.json": people,
+        "content/directus_users.json": [{"id": "u", "email": "admin@private.example"}],
+    }
+    made = imported("directus", write_files(tmp_path / "template", files), tmp_path / "site", warnings=None)
+    assert [answers(cms, made, f"people/{one}?fields=name")["name"] for one in "ab"] == ["Mika", ""]
+    assert made.lost("e-mail addresses").what == "the field 'email'"
+    assert not [path for path in made.root.rglob("*.yaml") if "private.example" in path.read_text()]
+
+
 def test_files_of_the_template_are_copied(cms: Cms, tmp_path: Path) -> None:
     made = imported("directus", write_files(tmp_path / "template", TEMPLATE), tmp_path / "site", assets="media")
     hello = answers(cms, made, "posts/1?fields=cover,gallery,body")

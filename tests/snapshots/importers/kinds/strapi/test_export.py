@@ -313,6 +313,49 @@ def test_locales_of_version_4_are_linked_rows(cms: Cms, tmp_path: Path) -> None:
     assert "status: draft" in made.text("content/articles/7.fr.yaml")
 
 
+def author_export(attributes: dict[str, Any], *rows: dict[str, Any]) -> dict[str, Any]:
+    """An export of authors with these attributes beside their names."""
+    author = {**schemas()[1], "attributes": {"name": {"type": "string"}, **attributes}}
+    return {"schemas/schemas_1.jsonl": [author], "entities/entities_1.jsonl": list(rows), "links/links_1.jsonl": []}
+
+
+def test_an_empty_text_stays_what_strapi_answers(cms: Cms, tmp_path: Path) -> None:
+    """The API of Strapi answers an empty text where one was saved, and null where none was."""
+    attributes = {"bio": {"type": "text"}, "note": {"type": "richtext"}, "mood": schemas()[0]["attributes"]["mood"]}
+    first = row(AUTHOR, 1, documentId="mika", name="Mika", bio="", note="", mood="")
+    second = row(AUTHOR, 2, documentId="ken", name="Ken", bio=None)
+    made = imported(
+        "strapi", write_files(tmp_path / "export", author_export(attributes, first, second)), tmp_path / "site"
+    )
+    mika, ken = (answers(cms, made, f"authors/{one}?fields=bio,note,mood") for one in ("mika", "ken"))
+    assert mika == {"id": "mika", "bio": "", "note": "", "mood": None}
+    assert ken == {"id": "ken", "bio": None, "note": None, "mood": None}
+
+
+def test_e_mail_addresses_are_left_out_and_told(cms: Cms, tmp_path: Path) -> None:
+    mika = row(AUTHOR, 1, documentId="mika", name="Mika", contact="mika@private.example")
+    export = author_export({"contact": {"type": "email", "required": True}}, mika)
+    made = imported("strapi", write_files(tmp_path / "export", export), tmp_path / "site")
+    assert answers(cms, made, "authors/mika")["name"] == "Mika"
+    assert made.lost("e-mail addresses").what == "the attribute 'contact'"
+    assert not [path for path in made.root.rglob("*.yaml") if "private.example" in path.read_text()]
+
+
+def test_a_published_entry_that_says_that_it_may_not_be_for_everybody_is_left_out(cms: Cms, tmp_path: Path) -> None:
+    """``noindex`` too: until a person says what it means here, it is not public."""
+    rows = [
+        row(AUTHOR, 1, documentId="mika", name="Mika", noindex=True),
+        row(AUTHOR, 2, documentId="ken", name="Ken", noindex=False),
+        row(AUTHOR, 3, documentId="rei", name="Rei"),
+    ]
+    export = write_files(tmp_path / "export", author_export({"noindex": {"type": "boolean"}}, *rows))
+    made = imported("strapi", export, tmp_path / "site", warnings=None)
+    assert {one["id"] for one in answers(cms, made, "authors?fields=id")["contents"]} == {"ken", "rei"}
+    found = made.lost("may mean that it is not for everybody")
+    assert (found.count, found.places) == (1, ["authors/mika"])
+    assert "hidden: [noindex]" in made.text("apis/authors.yaml")
+
+
 def test_components_in_components_have_an_end(tmp_path: Path) -> None:
     loop = {
         "uid": "a.b",

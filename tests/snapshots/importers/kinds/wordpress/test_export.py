@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,38 @@ def test_repeated_custom_fields_and_unknown_statuses(cms: Cms, tmp_path: Path) -
     assert answers(cms, made, "posts/a?fields=custom")["custom"] == {"step": ["mix", "bake"], "mood": "fine"}
     assert made.lost("the status 'in-review'").count == 1
     assert not any("pending" in loss.what for loss in made.losses)
+
+
+def test_items_without_numbers_are_imported(cms: Cms, tmp_path: Path) -> None:
+    """As some plugins and services export them; what other items refer to by number cannot be told."""
+    bare = re.sub("<wp:post_id>[0-9]+</wp:post_id>", "", SITE)
+    unstated = re.sub("<wp:(status|post_id)>[a-z0-9]+</wp:[a-z_]+>", "", item(0, "unstated"))
+    source = write_files(tmp_path, {"site.xml": bare.replace("</channel>", f"{unstated}</channel>")}) / "site.xml"
+    made = imported("wordpress", source, tmp_path / "site")
+    whole = imported("wordpress", write_files(tmp_path, {"whole.xml": SITE}) / "whole.xml", tmp_path / "whole")
+    titles = {one["title"] for one in answers(cms, made, "posts?limit=100&fields=title")["contents"]}
+    assert titles == {one["title"] for one in answers(cms, whole, "posts?limit=100&fields=title")["contents"]}
+    assert "status: draft" in made.text("content/posts/unstated.yaml")
+    assert made.lost("a missing status").count == 1
+    again = imported("wordpress", source, tmp_path / "again")
+    assert again.files() == made.files()
+
+
+def test_where_pictures_and_texts_stand_is_kept_and_numbers_of_pictures_are_one_loss(cms: Cms, tmp_path: Path) -> None:
+    image = '<img class="align{} size-full wp-image-{}" src="https://old.example/{}.jpg" alt="">'
+    text = (
+        "".join(image.format("left" if number % 2 else "none", number, number) for number in range(1, 9))
+        + '<p class="has-text-align-center lead">Middle</p>'
+        + '[caption align="alignright" width="9"]<img src="https://old.example/c.jpg" alt=""> C[/caption]'
+    )
+    source = write_files(tmp_path, {"site.xml": HEAD + item(1, "one", text) + "</channel></rss>"}) / "site.xml"
+    made = imported("wordpress", source, tmp_path / "site")
+    body = answers(cms, made, "posts/one")["body"]
+    assert body.count('class="alignleft"') == 4
+    assert '<p class="has-text-align-center">' in body
+    assert '<figure class="alignright">' in body
+    assert "classes: [alignleft, alignright, has-text-align-center]" in made.text("workspace.yaml").replace('"', "")
+    assert made.lost('class "wp-image-…"').count == 8
+    assert {loss.what for loss in made.losses} == {
+        'class "wp-image-…"', 'class "size-full"', 'class "alignnone"', 'class "lead"'
+    }  # fmt: skip

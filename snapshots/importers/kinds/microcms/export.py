@@ -1,4 +1,4 @@
-"""microCMS: for each API ``<endpoint>.json``, as its API answers, and ``<endpoint>.schema.json``, its schema.
+"""microCMS: for each API ``<endpoint>.json``, as its API answers, or CSV, and ``<endpoint>.schema.json``, its schema.
 
 The answers may be those of the content API, with what the management API says of each content beside it (``status``,
 ``draftKey``, ``reservationTime``). ``<endpoint>.drafts.json`` has contents fetched with their draft keys.
@@ -14,6 +14,15 @@ import msgspec
 
 from snapshots.ids import valid_id
 from snapshots.importers.export import Export
+from snapshots.importers.kinds.microcms.files import (
+    ENVELOPE,
+    OF_STATE,
+    OWN,
+    ApiFiles,
+    api_files,
+    contents_of,
+    referred,
+)
 from snapshots.importers.losses import Losses, Unreadable
 from snapshots.importers.model import ApiPlan, FieldPlan, GroupPlan, Imported, ImportedVersion
 from snapshots.importers.names import endpoints, field_ids
@@ -21,7 +30,6 @@ from snapshots.importers.reading.json_items import document, members
 from snapshots.importers.reading.shapes import listed, mapping, mappings, text
 from snapshots.model import GROUP_KIND, ApiKind, FieldType, Status
 
-_SCHEMA, _DRAFTS = ".schema.json", ".drafts.json"
 _TYPES = {
     "text": FieldType.TEXT,
     "textArea": FieldType.TEXTAREA,
@@ -40,64 +48,90 @@ _TYPES = {
     "file": FieldType.FILE,
     "iframe": FieldType.JSON,
 }
-_ENVELOPE = frozenset({"contents", "totalCount", "offset", "limit"})
-_OWN = frozenset({"id", "createdAt", "updatedAt", "publishedAt", "revisedAt", "closedAt"})
-_OF_STATE = frozenset({"status", "draftKey", "reservationTime", "createdBy", "updatedBy", "customStatus"})
 
 
 class _Api(msgspec.Struct):
     """An API of the export: its files, and what becomes of its fields."""
 
     plan: ApiPlan
-    contents: Path
-    drafts: Path
+    files: ApiFiles
+    fields: dict[str, Mapping[str, Any]]
+    """The fields of the schema, by ID."""
     ids: dict[str, str]
     """The field IDs in the workspace, by field ID in microCMS."""
     kinds: dict[str, dict[str, dict[str, str]]]
     """The IDs of the fields in groups, by the field with groups and the kind of group."""
+    leading_anywhere: list[tuple[tuple[str, ...], FieldPlan]]
+    """References of which the schema does not say where they lead, each with the way to it."""
+
+    def contents(self, losses: Losses) -> Iterator[dict[str, Any]]:
+        """Return the contents, as microCMS answers them."""
+        if self.files.contents is not None:
+            yield from contents_of(self.files.contents, self.plan.kind, self.fields, losses)
 
 
 def read(export: Export) -> Imported:
-    """Return the content of a folder of microCMS answers and schemas."""
-    if not export.path.is_dir():
-        raise Unreadable(f"{export.path} is not a folder. Put <endpoint>.json and <endpoint>.schema.json into one.")
-    files = sorted(path for path in export.path.iterdir() if path.name.endswith(_SCHEMA))
-    if not files:
-        raise Unreadable(f"{export.path} has no <endpoint>.schema.json. Save the schema of every API there.")
-    names = endpoints(path.name.removesuffix(_SCHEMA) for path in files)
-    apis = [_api(path, names, export.losses) for path in files]
-    for path in sorted(export.path.glob("*.json")):
-        if path.name.removesuffix(".json").removesuffix(".drafts").removesuffix(".schema") not in names:
-            export.losses.add(path.name, "a file", f"there is no {path.stem}.schema.json beside it")
+    """Return the content of a folder of microCMS answers, or CSV, and schemas."""
+    files = api_files(export.path, export.losses)
+    names = endpoints(one.name for one in files)
+    apis = [_api(one, names, export.losses) for one in files]
+    _find_targets(apis, export.losses)
     language = export.language or "ja"
     return Imported([api.plan for api in apis], _versions(apis, export.losses), [language])
 
 
-def _api(path: Path, names: Mapping[str, str], losses: Losses) -> _Api:
+def _find_targets(apis: list[_Api], losses: Losses) -> None:
+    """Have references lead to the APIs that have the contents they name, where the schema does not say where."""
+    open_ones = [(api, way, plan) for api in apis for way, plan in api.leading_anywhere]
+    if not open_ones:
+        return
+    unheard = Losses()  # the contents are read again
+    having: dict[str, set[str]] = {}
+    for api in apis:
+        for content in api.contents(unheard):
+            having.setdefault(text(content.get("id")), set()).add(api.plan.endpoint)
+    for api, way, plan in open_ones:
+        named = {one for content in api.contents(unheard) for one in referred(content, way)}
+        found = [having[one] for one in named if one in having]
+        common = set.intersection(*found) if found else set()
+        plan.apis = sorted(common)[:1] or sorted({endpoint for some in found for endpoint in some})
+        where = f"{api.plan.endpoint}.{'.'.join(way)}"
+        if not plan.apis:
+            why = "the schema does not say where it leads, and no API has what it names: it keeps the IDs alone"
+            losses.add(where, "the target of a reference", why)
+        elif len(common) > 1:
+            why = f"the schema does not say where it leads: it is now {plan.apis[0]}, though others have the IDs too"
+            losses.add(where, "the target of a reference", why)
+
+
+def _api(files: ApiFiles, names: Mapping[str, str], losses: Losses) -> _Api:
+    path, name = files.schema, files.name
     schema = document(path)
     fields = schema.get("apiFields") if isinstance(schema, dict) else None
     if not isinstance(fields, list):
         raise Unreadable(f"{path.name}: there is no list 'apiFields': it is not a schema of microCMS.")
-    name = path.name.removesuffix(_SCHEMA)
     customs = {
         str(one.get("createdAt")): one for one in mappings(schema.get("customFields")) if text(one.get("fieldId"))
     }
     said = schema.get("apiType")
-    contents = path.with_name(f"{name}.json")
-    is_object = "OBJECT" in said if isinstance(said, (list, str)) else _is_object(contents)
+    is_object = "OBJECT" in said if isinstance(said, (list, str)) else _is_object(files.contents)
     plan = ApiPlan(names[name], str(schema.get("apiName") or name), [], ApiKind.OBJECT if is_object else ApiKind.LIST)
-    api = _Api(plan, contents, path.with_name(f"{name}{_DRAFTS}"), {}, {})
     own = [field for field in mappings(fields) if text(field.get("fieldId"))]
-    api.ids = field_ids(str(field["fieldId"]) for field in own)
+    api = _Api(plan, files, {str(field["fieldId"]): field for field in own}, {}, {}, [])
+    api.ids = field_ids(api.fields)
     for old, new in api.ids.items():
         if old != new:
             losses.add(plan.endpoint, f"the field ID {old}", f"it is reserved or in use already: it is now {new}")
-    plan.fields = [_field(field, api, customs, names, losses) for field in own]
+    plan.fields = [_field(field, api, customs, names, losses) for field in api.fields.values()]
     return api
 
 
-def _is_object(contents: Path) -> bool:
-    return contents.is_file() and not any(key in _ENVELOPE or not key for key, _ in members(contents))
+def _is_object(contents: Path | None) -> bool:
+    return (
+        contents is not None
+        and contents.suffix == ".json"
+        and not any(key in ENVELOPE or not key for key, _ in members(contents))
+    )
 
 
 def _field(
@@ -105,6 +139,8 @@ def _field(
 ) -> FieldPlan:
     old, kind = str(field["fieldId"]), str(field.get("kind"))
     made = _plain(field, api.ids[old], f"{api.plan.endpoint}.{old}", names, losses)
+    if _leads_anywhere(field, made):
+        api.leading_anywhere.append(((old,), made))
     if (made.type.facts.is_array and kind == "repeater") or kind == "custom":
         created = listed(field.get("customFieldCreatedAtList" if kind == "repeater" else "customFieldCreatedAt"))
         found = [customs[str(one)] for one in created if str(one) in customs]
@@ -116,10 +152,22 @@ def _field(
             members_ids = field_ids((str(one["fieldId"]) for one in inside), in_group=True)
             where = f"{api.plan.endpoint}.{old}"
             plans = [_plain(one, members_ids[str(one["fieldId"])], where, names, losses) for one in inside]
+            pairs = zip(inside, plans, strict=True)
+            api.leading_anywhere += [
+                ((old, str(one["fieldId"])), plan) for one, plan in pairs if _leads_anywhere(one, plan)
+            ]
             own = str(custom["fieldId"])
             made.groups.append(GroupPlan("" if single else ids[own], str(custom.get("name") or own), plans))
             api.kinds[old]["" if single else own] = members_ids
     return made
+
+
+def _target(field: Mapping[str, Any]) -> str:
+    return text(field.get("referencedApiEndpoint")) or text(field.get("referenceKey"))
+
+
+def _leads_anywhere(field: Mapping[str, Any], plan: FieldPlan) -> bool:
+    return plan.is_reference and not _target(field)
 
 
 def _plain(field: Mapping[str, Any], made_id: str, where: str, names: Mapping[str, str], losses: Losses) -> FieldPlan:
@@ -136,8 +184,8 @@ def _plain(field: Mapping[str, Any], made_id: str, where: str, names: Mapping[st
         items = [one for one in mappings(field.get("selectItems")) if text(one.get("value"))]
         made.options = list(dict.fromkeys(str(one["value"]) for one in items)) or None
     if made.is_reference:
-        target = text(field.get("referencedApiEndpoint"))
-        made.apis = [names[target]] if target in names else [] if target else list(names.values())
+        target = _target(field)
+        made.apis = [names[target]] if target in names else []
         if target and target not in names:
             losses.add(where, "a reference", f"the export has no API {target!r}: it keeps the IDs alone")
     return made
@@ -145,30 +193,12 @@ def _plain(field: Mapping[str, Any], made_id: str, where: str, names: Mapping[st
 
 def _versions(apis: list[_Api], losses: Losses) -> Iterator[ImportedVersion]:
     for api in apis:
-        if not api.contents.is_file():
-            losses.add(api.contents.name, "the contents of an API", "the export has its schema alone")
-        for path, is_draft in ((api.contents, False), (api.drafts, True)):
-            if path.is_file():
-                for content in _contents(path, api.plan.kind, losses):
+        if api.files.contents is None:
+            losses.add(f"{api.files.name}.json", "the contents of an API", "the export has its schema alone")
+        for path, is_draft in ((api.files.contents, False), (api.files.drafts, True)):
+            if path is not None:
+                for content in contents_of(path, api.plan.kind, api.fields, losses):
                     yield _version(api, content, path.name, losses, is_draft=is_draft)
-
-
-def _contents(path: Path, kind: ApiKind, losses: Losses) -> Iterator[dict[str, Any]]:
-    if kind is ApiKind.OBJECT:
-        yield dict(mapping(document(path)))
-        return
-    count = total = 0
-    for key, value in members(path):
-        if key in ("contents", "") and isinstance(value, dict):
-            count += 1
-            yield value
-        elif key == "totalCount" and isinstance(value, int):
-            total = value
-        elif key not in _ENVELOPE or key == "contents":
-            raise Unreadable(f"{path.name}: {key or 'an item'!r} is not expected: save what the API answers to a list.")
-    if total > count:
-        why = f"the answer has {count:,} of {total:,}: request the others too, and put all into one list"
-        losses.add(path.name, "contents of an API", why, count=total - count)
 
 
 def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *, is_draft: bool) -> ImportedVersion:
@@ -180,7 +210,7 @@ def _version(api: _Api, content: Mapping[str, Any], file: str, losses: Losses, *
                 content[old], next(one for one in api.plan.fields if one.id == new), api.kinds.get(old)
             )
     for name, value in content.items():
-        if name not in api.ids and name not in _OWN | _OF_STATE:
+        if name not in api.ids and name not in OWN | OF_STATE:
             values[name] = value  # which the writer reports
     said = content.get("status")
     states = {one for one in listed(said) if isinstance(one, str)}

@@ -1,0 +1,1 @@
+"""Read exports of microCMS into imported content."""
