@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from engine.access.audit.log import AuditLog
+from engine.backup.newest import newest_backup
 from server.background.presence import keeper_lock
 from server.background.views.spools import spools, waiting_views
 from server.logs import LOGGER
@@ -19,7 +20,7 @@ from server.states.clock_watch import ClockWatch, steady_ms
 from server.states.machine import disk_is_short, memory_is_short
 from server.states.pages import MachineStates, StatesPage
 from server.states.states import States
-from server.states.table import AUDIT, BUCKET, BUILD, CACHE, CLOCK, DISK, KEEPER, MEMORY, ROWS
+from server.states.table import AUDIT, BACKUP, BUCKET, BUILD, CACHE, CLOCK, DISK, KEEPER, MEMORY, ROWS
 from snapshots.problems import ParquetryError
 from snapshots.store.staging import builds_under_way
 from snapshots.store.store import Store
@@ -32,6 +33,8 @@ VIEWS_MS: Final = 60_000
 """Milliseconds that page views may wait without anything being wrong."""
 BUILD_MS: Final = 600_000
 """Milliseconds that a build may take without anything being wrong."""
+BACKUP_MS: Final = 2 * 24 * 3_600_000
+"""Milliseconds by which the newest backup may be old without anything being wrong."""
 FUTURE_MS: Final = 5_000
 """Milliseconds by which clocks of different machines may differ."""
 
@@ -125,10 +128,21 @@ class Lookout:
             _, seconds = waiting_views(views)
             if seconds * 1000 > VIEWS_MS:
                 waiting[views.parent.name] = int(seconds * 1000)
+        if self._freshness is None:
+            self._look_at_backup(now)
         self._states.only(AUDIT, late)
         self._states.only(VIEWS, waiting)
         self._states.only(BUILD, building)
         self._note_future(future=future)
+
+    def _look_at_backup(self, now: int) -> None:
+        """Note that the newest backup is old. A store that was never saved says nothing: a trial has no need to be."""
+        newest = newest_backup(self._store.objects)
+        late = 0 if newest is None else now - newest.begun_at - BACKUP_MS
+        if late > 0:
+            self._states.wrong(BACKUP, age=late)
+        else:
+            self._states.well(BACKUP)
 
     def _note_future(self, *, future: bool) -> None:
         if not future:

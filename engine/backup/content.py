@@ -50,6 +50,17 @@ def workspace_ids(store: Store) -> list[str]:
     return found
 
 
+def listed(objects: Objects, workspace: str) -> list[ListedObject]:
+    """Return the objects of a workspace, sorted by key; in a directory, those in folders that are links, too. Raises
+    ``StoreError``."""
+    found = objects.names(workspace)
+    seen = {one.key.split("/")[1] for one in found}
+    for folder in objects.folders(workspace):
+        if folder not in seen:
+            found += objects.names(f"{workspace}/{folder}")
+    return sorted(found, key=lambda one: one.key)
+
+
 def store_documents(objects: Objects) -> list[str]:
     """Return the keys of the documents of a whole store. Raises ``StoreError``."""
     return [key for key in (SIGN_INS, SIGN_IN_SECRET) if objects.read(key) is not None]

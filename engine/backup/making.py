@@ -183,7 +183,7 @@ class _Making:
         document, current = self._current(workspace)
         manifests = self._manifests(workspace_store, current, newest)
         # After the manifests: whatever a version needs is there before it is one.
-        listed = [one for one in objects.names(workspace) if content.is_saved(one.key)]
+        listed = [one for one in content.listed(objects, workspace) if content.is_saved(one.key)]
         self._files(workspace, listed, manifests)
         whole = self._whole(workspace_store, manifests, listed)
         is_lost = current is not None and current.version not in whole
@@ -192,7 +192,7 @@ class _Making:
         if document is not None and not is_lost:
             self._keep_bytes(f"{workspace}/{CURRENT}", document.data)
         self._views(workspace_store)
-        self.documents(one.key for one in content.after_content(objects.names(workspace)))
+        self.documents(one.key for one in content.after_content(content.listed(objects, workspace)))
         named = None if current is None or is_lost else current.version
         return SavedWorkspace(workspace, named, tuple(sorted(whole, reverse=True)))
 

@@ -9,11 +9,11 @@ from typing import Final
 from engine.backup.layout import NoBackup, read_list
 from engine.backup.newest import newest_backup
 from server.doctor.finding import Case, Finding
+from server.lookout import BACKUP_MS
 from snapshots.problems import ParquetryError
 from snapshots.store.locations import open_objects
 
 SUBJECT: Final = "backup"
-OLD_DAYS: Final = 2
 _DAY_MS: Final = 86_400_000
 _WHY: Final = "Keys, page views, webhooks and the audit log are in the store alone."
 
@@ -28,7 +28,7 @@ def look(case: Case) -> Iterator[Finding]:
         return
     again = f"cms backup {shlex.quote(newest.place)}"
     days = (case.now - newest.begun_at) // _DAY_MS
-    if days >= OLD_DAYS:
+    if case.now - newest.begun_at > BACKUP_MS:
         yield Finding(SUBJECT, True, f"The newest backup, {newest.name}, is {days} days old.", _WHY, again)
     if newest.complaints:
         yield Finding(

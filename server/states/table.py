@@ -32,6 +32,7 @@ CLOCK: Final = "clock"
 SIGN_IN: Final = "sign_in"
 REPORT: Final = "report"
 LAST_USE: Final = "last_use"
+BACKUP: Final = "backup"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,6 +333,17 @@ TABLE: Final = (
         severity="warning",
         told=f"The last uses of keys cannot be kept; {_LOG}.",
         todo="the log names the file; `cms key list` shows older times until then",
+    ),
+    Row(
+        what=BACKUP,
+        of="machine",
+        wrong="the newest backup is more than two days old, in a store that was ever saved",
+        alert="OldBackup",
+        after=3600,
+        severity="warning",
+        told="The newest backup of the store is more than two days old.",
+        todo="look at the job that saves the store, or [save it now](#backup-and-restore); `cms doctor` says where the "
+        "newest backup is",
     ),
 )
 """One row for each; those that people need at night come first."""

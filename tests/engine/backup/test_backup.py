@@ -188,6 +188,18 @@ def test_what_holds_something_is_replaced_only_where_that_is_asked_for(
     assert not (site.place.directory / "views" / "views.duckdb").exists()
 
 
+def test_folders_on_other_disks_are_saved(site: Site, tmp_path: Path) -> None:
+    wanted = content(site.store.root)
+    del wanted["acme/asset_use.json"]
+    for folder in ("audit", "assets", "snapshots"):
+        place = site.place.directory / folder
+        place.rename(tmp_path / folder)
+        place.symlink_to(tmp_path / folder)
+    made = save(site.store, tmp_path / "place")
+    assert made.complaints == ()
+    assert content(bring_back(tmp_path / "place", tmp_path / "restored").root) == wanted
+
+
 @pytest.mark.parametrize(
     "where", ["store", "store/inside", ".", "other"], ids=["the store", "inside", "around", "something else"]
 )

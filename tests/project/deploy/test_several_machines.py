@@ -297,6 +297,8 @@ COMMANDS = {
     ("key", ""),
     ("key", "list"),
     ("serve", ""),
+    ("backup", ""),
+    ("restore", ""),
 }
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from server.lookout import Lookout
+from engine.backup.newest import Saved, note_saved
+from server.lookout import BACKUP_MS, STORE_LOOK_MS, Lookout
 from server.states import pages
 from server.states.clock_watch import JUMP_MS, ClockWatch
 from server.states.machine import memory_is_short
 from server.states.pages import MOST, PAGE, MachineStates, StatesPage
 from server.states.states import States, Trouble
-from server.states.table import AUDIT, CLOCK, CURRENT, KEEPER, MAIL, ROWS, STORE, TABLE, WORKER
+from server.states.table import AUDIT, BACKUP, CLOCK, CURRENT, KEEPER, MAIL, ROWS, STORE, TABLE, WORKER
 from snapshots.store.store import Store, open_store
 from tests.sites.served_site import Site
 
@@ -198,3 +199,24 @@ def test_the_log_says_when_people_are_needed_and_when_no_more(tmp_path: Path, ca
     assert {one.what for one in states.troubles()} & {CLOCK, WORKER} == set()
     lookout.end()
     assert not list((site.store.cache / pages.FOLDER).glob(f"*{os.getpid()}*"))
+
+
+def test_an_old_backup_is_told_until_there_is_another(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    states, now = States("test", steady := Clock()), [1_900_000_000_000]
+    lookout = Lookout(site.store, None, states, clock=lambda: now[0], steady=steady)
+
+    def told() -> list[float]:
+        steady.now += STORE_LOOK_MS
+        lookout.look()
+        return [one.seconds(steady.now) for one in states.troubles() if one.what == BACKUP]
+
+    assert told() == [], "it was never saved"
+    note_saved(site.store.objects, Saved("one", "elsewhere", now[0], 0))
+    now[0] += BACKUP_MS
+    assert told() == []
+    now[0] += 60_000
+    assert told() == [60]
+    note_saved(site.store.objects, Saved("two", "elsewhere", now[0], 0))
+    assert told() == []
