@@ -53,6 +53,8 @@ from server.pictures.workshop import PicturesBusy
 from server.reference import site
 from server.reference.workspace_document import encoded_document
 from server.settings import Settings
+from server.tracing.recording import Tracing
+from server.tracing.spans import SpanFiles
 from server.views.collection import ViewCollection
 from server.views.endpoints import PageViews
 from server.worker_states import WorkerStates
@@ -134,10 +136,11 @@ def create_app(
     held_page = HeldPage(store.root) if freshness is not None else None
     workspaces = Workspaces(store, open_version, clock, open_made, settings.pinned_versions, held_page)
     metrics = Metrics() if settings.metrics else None
+    tracing = Tracing() if settings.traces is None else Tracing(SpanFiles(store), settings.traces_share)
     lanes = Lanes(settings.threads, settings.queue_seconds, metrics.query if metrics else None)
     connections = Connections(settings.connections)
     access_log = AccessLog(settings.log_format)
-    outcomes = Outcomes(access_log, metrics)
+    outcomes = Outcomes(access_log, metrics, tracing)
     answer_cache = AnswerCache(settings.answer_cache)
     making = AnswerMaking(answer_cache, lanes, connections.has_room, outcomes.answered)
     rate_limits = RateLimits(store.cache, settings.rate_limit_url)
@@ -177,6 +180,7 @@ def create_app(
             await asyncio.gather(*(asyncio.to_thread(one.stop) for one in (workspaces, last_use)))
             lanes.shutdown()
             await access_log.close()
+            await tracing.close()
             pictures.stop()
 
     app = Application(
@@ -224,9 +228,9 @@ def answer_error(error: Exception, exchange: Exchange) -> Response:
     """Return the answer to a failure: the table's status and the error's message, or 500 without detail."""
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), None)
     if status is None:
-        return unexpected_error(error, exchange.request_id)
+        return unexpected_error(error, exchange)
     if isinstance(error, SnapshotUnusable):  # it names files
-        _log.error("request %s: %s", exchange.request_id, error)
+        _log.error("request %s: %s", exchange.logged, error)
         error = StoreFileUnreachable()
     if isinstance(error, KeyRejected | WrongWorkspace):
         exchange.key_prefix = error.prefix

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from server.route_names import route_of
 from server.views.collection import ViewCollection
 from server.workspaces.workspaces import Workspaces
 
@@ -27,24 +28,6 @@ KEEP_SECONDS: Final = 1.0
 """Seconds between two settings of the gauges."""
 
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FIXED: Final = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json", "/.well-known/api-catalog"})
-
-
-def route_of(target: str) -> str:
-    """Return the route that a request's path and query belong to: one of a few, however many paths are asked for."""
-    path = target.partition("?")[0]
-    if path.startswith("/v1/"):
-        parts = path.count("/")
-        if parts == 3:
-            own = path.rpartition("/")[2]
-            return f"/v1/{{workspace}}/{own}" if own in ("_schema", "_openapi") else "/v1/{workspace}/{endpoint}"
-        if parts == 4 and "/_types/" in path:
-            return "/v1/{workspace}/_types/{language}"
-        if parts == 4:
-            return "/v1/{workspace}/_views/{endpoint}" if "/_views/" in path else "/v1/{workspace}/{endpoint}/{entryId}"
-    elif path.startswith("/pv/") and path.endswith("/counts"):
-        return "/pv/{workspace}/counts"
-    return path if path in _FIXED else "other"
 
 
 class Metrics:

@@ -78,6 +78,34 @@ def parse_rate_limit_url(text: str) -> str:
     return text
 
 
+def parse_traces_url(text: str) -> str:
+    """Return the URL at which a collector takes traces: the usual path where the URL has none."""
+    try:
+        parts = urlsplit(text)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"http", "https"} or parts.query or parts.fragment:
+        raise ValueError("give a URL such as http://127.0.0.1:4318")
+    if not _has_exporter():
+        raise ValueError("OpenTelemetry is not installed: pip install 'parquetry[otel]'")
+    return text if parts.path.strip("/") else f"{text.rstrip('/')}/v1/traces"
+
+
+def _has_exporter() -> bool:
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:  # nothing of it is there
+        return False
+
+
+def parse_share(text: str) -> float:
+    """Return a share of a whole."""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,9})?|\.[0-9]{1,9}", text) or float(text) > 1:
+        raise ValueError("give a number from 0 to 1, such as 0.1 for one in ten")
+    return float(text)
+
+
 def parse_networks(text: str) -> tuple[str, ...]:
     """Return addresses and CIDR blocks."""
     networks = tuple(part.strip() for part in text.split(","))

@@ -29,9 +29,11 @@ from server.setting_values import (
     parse_networks,
     parse_public_url,
     parse_rate_limit_url,
+    parse_share,
     parse_smtp_url,
     parse_switch,
     parse_text,
+    parse_traces_url,
     seconds,
     whole_number,
 )
@@ -74,6 +76,8 @@ class Settings:
     smtp_url: str | None = None
     webhook_allow_loopback: bool = False
     metrics: str | None = None
+    traces: str | None = None
+    traces_share: float = 0.1
     console: bool = False
     public_url: str | None = None
     oidc_issuer: str | None = None
@@ -257,6 +261,20 @@ TABLE = (
         "CMS_METRICS",
         parse_address,
         "The address and port of /metrics for Prometheus; unset, there is none.",
+    ),
+    Setting(
+        "traces",
+        None,
+        "CMS_TRACES",
+        parse_traces_url,
+        "The URL of a collector that takes traces (OTLP over HTTP); unset, there are none.",
+    ),
+    Setting(
+        "traces_share",
+        None,
+        "CMS_TRACES_SHARE",
+        parse_share,
+        "The share of requests with which a trace begins, from 0 to 1; requests in a trace of others follow that.",
     ),
     Setting(
         "console", None, "CMS_CONSOLE", parse_switch, "1 serves the console at /console; 0, the default, does not."

@@ -52,6 +52,7 @@ from server.states.mail_watch import MailWatch
 from server.states.pages import StatesPage
 from server.states.states import States
 from server.states.table import LAST_USE, REPORT, SIGN_IN
+from server.tracing.spans import SpanFiles
 from snapshots.locks import FileLock
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
@@ -260,6 +261,8 @@ def _keep(
             "last uses of keys cannot be folded: %s",
         ),
     ]
+    if settings.traces is not None:
+        works.append(partial(_export_spans, store, settings.traces, states))
     if metrics is not None:
         works.append(_repeated(metrics.note_memory, KEEP_SECONDS, "metrics cannot be written: %s"))
     if not _do_all(works, stopping):
@@ -323,12 +326,19 @@ def _send_webhooks(
         metrics=metrics,
         states=states,
         watch=watch,
+        spans=None if settings.traces is None else SpanFiles(store),
         clock=now_ms,
         hint=lambda: None if freshness is None else freshness.contact().hint or "",
     )
     sending.start()
     stopping.wait()
     sending.stop()
+
+
+def _export_spans(store: Store, address: str, states: States, stopping: threading.Event) -> None:
+    from server.tracing.exporting import export_spans  # noqa: PLC0415 - where traces are on
+
+    export_spans(store, address, states, stopping)
 
 
 def _mail(mailing: ExpiryMailing, stopping: threading.Event) -> None:

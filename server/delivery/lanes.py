@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
+from server.tracing.trace_context import CURRENT, traced_work
 from snapshots.problems import ParquetryError
 
 MOST_WAITING: Final = 1000
@@ -96,12 +97,13 @@ class _Lane:
             raise Overloaded
         loop = asyncio.get_running_loop()
         submitted = time.monotonic()
+        trace = CURRENT.get()
 
         def timed() -> Result:
             began = time.monotonic()
             self._waited = began - submitted
             try:
-                return work()
+                return work() if trace is None else traced_work(trace, work)
             finally:
                 seconds = time.monotonic() - began
                 self._newest = seconds

@@ -51,6 +51,7 @@ class AccessLog:
         workspace: str | None,
         key_prefix: str | None,
         request_id: str,
+        trace_id: str | None = None,
     ) -> None:
         """Note one answered request; ``target`` is its path and query from ``logged_target``, ``workspace`` from
         ``logged_workspace`` where the path names one, ``size`` the body's bytes. To be called on the event loop."""
@@ -58,24 +59,25 @@ class AccessLog:
             self._dropped += 1
             return
         if self._json:
-            line = json_line(
-                {
-                    "time": log_moment(),
-                    "method": method,
-                    "path": target,
-                    "status": status,
-                    "ms": round(milliseconds, 2),
-                    "bytes": size,
-                    "workspace": workspace,
-                    "key": key_prefix,
-                    "request": request_id,
-                }
-            )
+            members = {
+                "time": log_moment(),
+                "method": method,
+                "path": target,
+                "status": status,
+                "ms": round(milliseconds, 2),
+                "bytes": size,
+                "workspace": workspace,
+                "key": key_prefix,
+                "request": request_id,
+            }
+            line = json_line(members if trace_id is None else {**members, "trace": trace_id})
         else:
             line = (
                 f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
                 f"{workspace or '-'} {key_prefix or '-'} {request_id}"
             )
+            if trace_id is not None:
+                line = f"{line} {trace_id}"
         self._waiting.append(line)
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._flush())

@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from engine.access.keys.rate_limit import Allowance
 from server.http.routes import path_segments
+from server.tracing.trace_context import Trace
 
 _KEY: Final = "parquetry.exchange"
 
@@ -44,13 +45,21 @@ class Exchange(msgspec.Struct):
     """The path and query from ``logged_target``, where they are known without looking."""
     signed_in: bool | None = None
     """Whether a request for the console is one of a session; ``None`` where that made no difference."""
+    trace: Trace | None = None
+    """The place in a trace, where there is one."""
     recorded: bool = True
     """Whether the access log and the metrics tell of the request. A page view is told by its count alone."""
 
+    @property
+    def logged(self) -> str:
+        """The request as lines of the log name it: its ID, and that of the trace."""
+        request = self.request_id.decode("ascii")
+        return request if self.trace is None else f"{request} (trace {self.trace.trace_id})"
 
-def begin_exchange(scope: Scope, request_id: bytes) -> Exchange:
+
+def begin_exchange(scope: Scope, request_id: bytes, trace: Trace | None = None) -> Exchange:
     """Return a new ``Exchange`` for the request of a scope, which ``exchange_of`` finds from now on."""
-    exchange: Exchange = Exchange(request_id, path_class(scope))
+    exchange: Exchange = Exchange(request_id, path_class(scope), trace=trace)
     scope[_KEY] = exchange
     return exchange
 

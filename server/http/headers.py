@@ -12,6 +12,7 @@ from server.http.compression import IDENTITY
 from server.http.exchange import Exchange, PathClass
 from server.http.preferences import APPLIED
 from server.http.request_ids import HEADER
+from server.tracing.trace_context import HEADER as TRACEPARENT
 from snapshots.times import format_datetime
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
@@ -41,7 +42,9 @@ _OF_BODIES: Final = frozenset({b"content-type", b"content-length", b"content-enc
 
 PREFLIGHT: Final = {
     "Access-Control-Allow-Methods": "GET, HEAD",
-    "Access-Control-Allow-Headers": "X-API-KEY, X-Draft-Key, X-Snapshot, If-None-Match, Prefer",
+    "Access-Control-Allow-Headers": (
+        "X-API-KEY, X-Draft-Key, X-Snapshot, If-None-Match, Prefer, traceparent, tracestate"
+    ),
     "Access-Control-Max-Age": "86400",
     "Allow": "GET, HEAD, OPTIONS",
 }
@@ -51,6 +54,8 @@ PREFLIGHT: Final = {
 def exchange_headers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
     """Return the headers that every answer of an exchange carries, a failure too."""
     headers = [*_OF_PATHS[exchange.path_class], (HEADER, exchange.request_id)]
+    if exchange.trace is not None:
+        headers.append((TRACEPARENT, exchange.trace.traceparent))
     if exchange.allowance is not None:
         headers += rate_limit_headers(exchange.allowance)
     if exchange.snapshot is not None:

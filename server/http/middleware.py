@@ -15,7 +15,7 @@ from server.http.access_log import logged_target
 from server.http.exchange import Exchange, begin_exchange
 from server.http.headers import JSON, exchange_headers, failure_headers
 from server.http.outcomes import Outcomes
-from server.http.request_ids import request_id_of
+from server.http.request_ids import ids_of
 from server.logs import LOGGER
 from snapshots.problems import ParquetryError
 
@@ -26,7 +26,10 @@ class Answering:
     """The outermost layer: whatever happens inside, the client gets one complete answer, and the log one line."""
 
     def __init__(
-        self, app: ASGIApp, answer_error: Callable[[Exception, Exchange], Response], outcomes: Outcomes
+        self,
+        app: ASGIApp,
+        answer_error: Callable[[Exception, Exchange], Response],
+        outcomes: Outcomes,
     ) -> None:
         self._app = app
         self._answer_error = answer_error
@@ -37,7 +40,8 @@ class Answering:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        exchange = begin_exchange(scope, request_id_of(scope))
+        request_id, traceparent = ids_of(scope)
+        exchange = begin_exchange(scope, request_id, self._outcomes.tracing.begin(scope, traceparent))
         status = 0
         size = 0
 
@@ -74,6 +78,8 @@ class Answering:
                     exchange.workspace,
                     exchange.key_prefix,
                     exchange.request_id.decode("ascii"),
+                    exchange.trace,
+                    exchange.snapshot,
                 )
 
 
@@ -87,11 +93,11 @@ def error_response(status: int, message: str, headers: dict[str, str] | None = N
     return Response(error_body(message), status, headers, JSON)
 
 
-def unexpected_error(error: Exception, request_id: bytes) -> Response:
+def unexpected_error(error: Exception, exchange: Exchange) -> Response:
     """Return the answer to a failure of the server itself: no detail for the client, all of it for the log."""
-    shown = request_id.decode("ascii")
     if isinstance(error, ParquetryError):  # whose message says it all
-        _log.error("request %s failed: %s", shown, error)
+        _log.error("request %s failed: %s", exchange.logged, error)
     else:
-        _log.error("request %s failed unexpectedly", shown, exc_info=error)
+        _log.error("request %s failed unexpectedly", exchange.logged, exc_info=error)
+    shown = exchange.request_id.decode("ascii")
     return error_response(500, f"Something went wrong on the server. It has been logged as {shown}.")

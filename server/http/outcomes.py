@@ -1,10 +1,12 @@
-"""The outcomes of requests: one line of the access log and one count of the metrics for each."""
+"""The outcomes of requests: one line of the access log, one count of the metrics and, in a trace, one span for each."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from server.http.access_log import AccessLog
+from server.tracing.recording import Tracing
+from server.tracing.trace_context import Trace
 
 
 class RequestMetrics(Protocol):
@@ -16,11 +18,18 @@ class RequestMetrics(Protocol):
 
 
 class Outcomes:
-    """The access log and the metrics, told of every request but page views, which are told by their counts."""
+    """The access log, the metrics and the traces, told of every request but page views, which their counts tell."""
 
-    def __init__(self, access_log: AccessLog, metrics: RequestMetrics | None = None) -> None:
+    def __init__(
+        self,
+        access_log: AccessLog,
+        metrics: RequestMetrics | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
         self._access_log = access_log
         self._metrics = metrics
+        self.tracing = tracing or Tracing()
+        """Records what is in a trace."""
 
     def record(
         self,
@@ -32,14 +41,21 @@ class Outcomes:
         workspace: str | None,
         key_prefix: str | None,
         request_id: str,
+        trace: Trace | None = None,
+        snapshot: str | None = None,
     ) -> None:
-        """Note one request, with its path and query from ``logged_target``, the ``seconds`` it took, and the bytes of
-        the answer's body. To be called on the event loop."""
-        self._access_log.record(method, target, status, seconds * 1000, size, workspace, key_prefix, request_id)
+        """Note one request, with its path and query from ``logged_target``, the ``seconds`` it took, the bytes of
+        the answer's body, and the version that answered. To be called on the event loop."""
+        trace_id = None if trace is None else trace.trace_id
+        milliseconds = seconds * 1000
+        self._access_log.record(method, target, status, milliseconds, size, workspace, key_prefix, request_id, trace_id)
         if self._metrics is not None:
             self._metrics.request(target, status, seconds)
+        if trace is not None and trace.is_recorded:
+            self.tracing.end(trace, method, target, status, seconds, size, workspace, key_prefix, request_id, snapshot)
 
     def answered(self, source: str) -> None:
         """Note the source of the answer to a read, as ``Metrics.answer`` names sources."""
         if self._metrics is not None:
             self._metrics.answer(source)
+        self.tracing.answered(source)

@@ -33,6 +33,7 @@ SIGN_IN: Final = "sign_in"
 REPORT: Final = "report"
 LAST_USE: Final = "last_use"
 BACKUP: Final = "backup"
+TRACES: Final = "traces"
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -344,6 +345,16 @@ TABLE: Final = (
         told="The newest backup of the store is more than two days old.",
         todo="look at the job that saves the store, or [save it now](#backup-and-restore); `cms doctor` says where the "
         "newest backup is",
+    ),
+    Row(
+        what=TRACES,
+        of="machine",
+        wrong="the collector of traces cannot be reached, or refuses what is sent",
+        alert="TracesNotSent",
+        after=600,
+        severity="warning",
+        told="Traces cannot be sent to the collector, and are dropped.",
+        todo="`CMS_TRACES` names the collector: look whether it runs, and at its own log. Answers do not depend on it",
     ),
 )
 """One row for each; those that people need at night come first."""

@@ -15,8 +15,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from server.metrics import DIRECTORY, route_of
+from server.metrics import DIRECTORY
 from server.metrics_address import _Living, metrics_served
+from server.route_names import route_of
 from server.settings import InvalidSetting, read_settings
 from server.states.clock_watch import steady_ms
 from server.states.states import States

@@ -38,6 +38,8 @@ from server.mirror.mirror import POLL_SECONDS as BUCKET_POLL_SECONDS
 from server.states.mail_watch import MailWatch
 from server.states.states import States
 from server.states.table import RECEIVER
+from server.tracing.posts import traced
+from server.tracing.spans import SpanFiles
 from server.workspaces.workspaces import POLL_SECONDS
 from snapshots.problems import ParquetryError
 from snapshots.store.changes import changes_document
@@ -91,9 +93,11 @@ class WebhookSending:
         states: States,
         watch: MailWatch,
         clock: Callable[[], int],
+        spans: SpanFiles | None = None,
         hint: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``. ``hint`` returns
+        """``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``. ``spans`` takes what
+        is recorded of each try, where traces are on. ``hint`` returns
         what stands for the last change in a bucket, ``None`` for a store in a directory."""
         self._store = store
         self._objects = shared.objects
@@ -107,6 +111,7 @@ class WebhookSending:
         if shared.bucket is not None:
             self._settling = BUCKET_SETTLING_MS
         self._metrics = metrics
+        self._spans = spans
         self._clock = clock
         self._holds = holds
         self._states = states
@@ -310,7 +315,8 @@ class WebhookSending:
         workspace.rest(endpoint.id, self._clock())
 
     def _deliver(self, workspace: SentWorkspace, endpoint: Endpoint, served: ActiveVersion) -> None:
-        delivery = workspace.dispatcher.deliver(endpoint, served, self._client.post)
+        post = self._client.post if self._spans is None else traced(self._client.post, self._spans, workspace.id)
+        delivery = workspace.dispatcher.deliver(endpoint, served, post)
         if delivery is not None:
             if self._metrics is not None:
                 self._metrics.webhook("accepted" if delivery.result.accepted else "failed")

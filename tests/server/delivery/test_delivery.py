@@ -180,7 +180,7 @@ def test_any_page_may_read_the_headers(client: TestClient) -> None:
     assert answer.headers["access-control-expose-headers"] == answer.headers["access-control-allow-origin"] == "*"
     assert "access-control-allow-credentials" not in answer.headers
     allowed = client.options("/v1/acme/posts").headers["access-control-allow-headers"]
-    expected = {"X-API-KEY", "X-Draft-Key", "X-Snapshot", "If-None-Match", "Prefer"}
+    expected = {"X-API-KEY", "X-Draft-Key", "X-Snapshot", "If-None-Match", "Prefer", "traceparent", "tracestate"}
     assert expected == {name.strip() for name in allowed.split(",")}
 
 

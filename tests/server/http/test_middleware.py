@@ -41,7 +41,7 @@ def run(app: Any, path: bytes = b"/v1/acme/posts", method: str = "GET") -> tuple
         access_log = AccessLog("text", lines.extend)
         scope = {"type": "http", "method": method, "raw_path": path, "query_string": b"", "headers": []}
         try:
-            answering = Answering(app, lambda error, _: unexpected_error(error, b"an-id"), Outcomes(access_log))
+            answering = Answering(app, unexpected_error, Outcomes(access_log))
             await answering(scope, receive, send)
         finally:
             await access_log.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from tests.sites.served_site import Site, eventually
 
 OF_HTTP = {"content-type", "content-length", "date"}
 """Headers that HTTP or OpenAPI itself speaks of."""
-SOMETIMES = {"x-ignored-parameters", "content-encoding", "x-next-change", "preference-applied"}
+SOMETIMES = {"x-ignored-parameters", "content-encoding", "x-next-change", "preference-applied", "traceparent"}
 """Headers of some requests only; all are asked for below."""
 UNADMITTED = {"x-snapshot", "x-snapshot-at", "ratelimit", "ratelimit-policy"}
 """Headers that a failure of the server carries where the key was accepted before."""
@@ -91,9 +92,13 @@ def test_a_coding_is_described(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(("target", "status"), [("posts?fields=title", 200), ("posts?x=1", 400), ("nothing", 404)])
-def test_strict_reading_is_described(client: TestClient, target: str, status: int) -> None:
-    answer = client.get(f"/v1/acme/{target}", headers={"Prefer": "handling=strict"})
+def test_strict_reading_in_a_trace_is_described(client: TestClient, target: str, status: int) -> None:
+    trace = f"00-{'a' * 32}-{'b' * 16}-01"
+    answer = client.get(f"/v1/acme/{target}", headers={"Prefer": "handling=strict", "traceparent": trace})
     check(answer, LIST, status)
+    assert re.fullmatch(
+        DOCUMENT["components"]["headers"]["traceparent"]["schema"]["pattern"], answer.headers["traceparent"]
+    )
     assert answer.headers["preference-applied"] == "handling=strict"
     assert (
         "vary" not in answer.headers
