@@ -28,6 +28,15 @@ Export: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The exp
 Folder: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="A folder with the files of the export.", show_default=False)
 ]
+Table: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The table, or a folder with several.", show_default=False)
+]
+Api: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--api", metavar="ENDPOINT", help="The name of the API. Default: that of the file.", show_default=False
+    ),
+]
 Directory: TypeAlias = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="Where to create the workspace; must be empty or missing.", show_default=False),
@@ -57,6 +66,22 @@ def _command(name: str, kind: ImportKind) -> Callable[..., None]:
 
     if kind.is_folder:
         command.__annotations__["source"] = Folder
+    return _of_a_table(name) if kind.takes_api else command
+
+
+def _of_a_table(name: str) -> Callable[..., None]:
+    """Return the command that imports tables, each of which becomes an API."""
+
+    def command(
+        source: Table,
+        directory: Directory,
+        api: Api = None,
+        assets: Assets = None,
+        language: Language = None,
+        json: Json = False,
+    ) -> None:
+        _import(name, source, directory, assets, language, api=api, json=json)
+
     return command
 
 
@@ -64,13 +89,24 @@ for _name, _kind in KINDS.items():
     app.command(_name, help=_kind.help)(_command(_name, _kind))
 
 
-def _import(kind: str, source: Path, directory: Path, assets: str | None, language: str | None, *, json: bool) -> None:
+def _import(
+    kind: str,
+    source: Path,
+    directory: Path,
+    assets: str | None,
+    language: str | None,
+    *,
+    api: str | None = None,
+    json: bool,
+) -> None:
     from snapshots.importers.run import import_export
 
     with progress() as tell:
         tell("Importing", 0, 0)
         read = import_module(KINDS[kind].module).read
-        report = import_export(kind, read, source, directory, id_for(directory), assets=assets, language=language)
+        report = import_export(
+            kind, read, source, directory, id_for(directory), assets=assets, language=language, api=api
+        )
     if json:
         documents.write_json(_document(directory, report))
         return

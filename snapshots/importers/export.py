@@ -23,6 +23,8 @@ class Export(msgspec.Struct):
     copies: Copies
     language: str | None = None
     """The main language, where the export names none."""
+    api: str | None = None
+    """The endpoint of the API that the export becomes, where it is one table."""
 
 
 Reader = Callable[[Export], Imported]

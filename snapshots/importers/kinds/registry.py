@@ -13,6 +13,8 @@ class ImportKind(NamedTuple):
     help: str
     is_folder: bool = False
     """Whether an export is a folder of files, not one file."""
+    takes_api: bool = False
+    """Whether an export is a table, which becomes the API that a person names."""
 
 
 _HERE: Final = "snapshots.importers.kinds"
@@ -26,5 +28,12 @@ KINDS: Final = {
     "strapi": ImportKind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),
     "sanity": ImportKind(f"{_HERE}.sanity.dataset", "Import the archive or folder of `sanity dataset export`."),
     "directus": ImportKind(f"{_HERE}.directus.template", "Import the folder of `directus-template-cli extract`.", True),
+    "ghost": ImportKind(
+        f"{_HERE}.ghost.export", "Import the JSON file that Ghost exports, or a folder with its images."
+    ),
+    "notion": ImportKind(f"{_HERE}.notion.export", "Import an export as Markdown & CSV: the ZIP file or its folder."),
+    "csv": ImportKind(
+        f"{_HERE}.tables.csv_files", "Import a table, such as one of a spreadsheet, as CSV.", takes_api=True
+    ),
 }
 """The systems by name, in the order of ``cms import --help``."""

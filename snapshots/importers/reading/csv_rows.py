@@ -23,7 +23,10 @@ def columns(path: Path) -> list[str]:
 
     Raises ``Unreadable``, as ``rows`` does.
     """
-    return next(_read(path), (1, []))[1]
+    names = next(_read(path), None)
+    if names is None:
+        raise Unreadable(f"{path.name}:1: the first row has to name the columns, and there is none.")
+    return names[1]
 
 
 def rows(path: Path) -> Iterator[tuple[int, list[str]]]:

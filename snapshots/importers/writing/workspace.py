@@ -11,7 +11,7 @@ import msgspec
 
 from snapshots.documents.publicity import is_for_everybody, is_truth
 from snapshots.importers.losses import Losses
-from snapshots.importers.model import ApiPlan, FieldPlan, Imported, ImportedVersion
+from snapshots.importers.model import ASSET_BASE, ApiPlan, FieldPlan, Imported, ImportedVersion
 from snapshots.importers.names import characters, digest, entry_id, languages
 from snapshots.importers.writing.definitions import api_text, key_of, settle, workspace_text
 from snapshots.importers.writing.rich_text import RichTexts
@@ -84,7 +84,7 @@ class WorkspaceWriter:
             return
         api.multilingual = api.multilingual or lang != main
         path, up = self._path(api, made_id, lang, main, version.is_draft)
-        body = self._markdown_body(api, version, where)
+        body = self._markdown_body(api, version, where, up)
         fields = [field for field in api.fields if body is None or field.type is not FieldType.RICHTEXT]
         given = version.values if body is None else {k: v for k, v in version.values.items() if k != body[0]}
         values = self._values.made(fields, given, where, api.endpoint, up)
@@ -115,8 +115,11 @@ class WorkspaceWriter:
         self._names.add(f"{folder}/{name}".lower())
         return self._root / folder / name, "../" * (folder.count("/") + 1)
 
-    def _markdown_body(self, api: ApiPlan, version: ImportedVersion, where: str) -> tuple[str, str] | None:
-        """Return the field of the text below the front matter, and the text, where a version is a Markdown file."""
+    def _markdown_body(self, api: ApiPlan, version: ImportedVersion, where: str, up: str) -> tuple[str, str] | None:
+        """Return the field of the text below the front matter, and the text, where a version is a Markdown file.
+
+        ``up`` leads from the file to the workspace.
+        """
         rich = [field for field in api.fields if field.type is FieldType.RICHTEXT]
         if len(rich) != 1 or not rich[0].markdown:
             return None
@@ -124,7 +127,10 @@ class WorkspaceWriter:
         if not isinstance(text, str) or not text.strip():
             return None
         made = self._texts.markdown(text, f"{where}: {rich[0].id}", f"{api.endpoint}.{rich[0].id}")
-        return None if made is None else (rich[0].id, made if made.endswith("\n") else f"{made}\n")
+        if made is None:
+            return None
+        made = made.replace(f"]({ASSET_BASE}", f"]({up}")
+        return rich[0].id, made if made.endswith("\n") else f"{made}\n"
 
     def _meta(self, version: ImportedVersion, where: str) -> dict[str, Any]:
         """Return the keys that say what a version is. There always are dates, so that nothing becomes 1970."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,8 +16,11 @@ from snapshots.importers.losses import Unreadable
 from tests.sites.imported import imported, write_files
 from tests.snapshots.importers.kinds.contentful.test_export import EXPORT as CONTENTFUL
 from tests.snapshots.importers.kinds.directus.test_template import TEMPLATE
+from tests.snapshots.importers.kinds.ghost.test_export import EXPORT as GHOST
+from tests.snapshots.importers.kinds.notion.test_export import EXPORT as NOTION
 from tests.snapshots.importers.kinds.sanity.test_dataset import DATA
 from tests.snapshots.importers.kinds.strapi.test_export import V5
+from tests.snapshots.importers.kinds.tables.test_csv_files import TABLE
 from tests.snapshots.importers.kinds.test_microcms import EXPORT as MICROCMS
 from tests.snapshots.importers.kinds.wordpress.test_export import SITE
 
@@ -27,8 +31,9 @@ EXPORTS: dict[str, dict[str, Any]] = {
     "strapi": V5,
     "sanity": {"data.jsonl": DATA},
     "directus": TEMPLATE,
+    "ghost": {"ghost.json": GHOST},
 }
-FILES = {"contentful": "space.json", "sanity": "data.jsonl"}
+FILES = {"contentful": "space.json", "sanity": "data.jsonl", "ghost": "ghost.json"}
 HOSTILE: list[Any] = [
     *(None, True, 0, -1, 2**70, 1.5e308, "", " ", "a" * 300, "\0", "\ud800", "../../etc/passwd", "é", "null"),
     *("<script>alert(1)</script><p onclick=x>", "<div>" * 600, "1970-13-45", "[gallery]{{ x }}", "a\r\n\u2028b\x7f"),
@@ -101,3 +106,26 @@ def test_any_text_of_a_site_may_be_anything(tmp_path: Path) -> None:
             shutil.rmtree(path)
     assert all(message.startswith("a.xml:") for message in messages)
     assert len(messages) < ROUNDS
+
+
+@pytest.mark.parametrize("kind", ["csv", "notion"])
+def test_any_text_of_a_table_or_a_page_may_be_anything(kind: str, tmp_path: Path) -> None:
+    messages: list[str] = []
+    texts = [text.encode("utf-8", "replace").decode() for text in HOSTILE if isinstance(text, str)]
+    for seed in range(ROUNDS):
+        rng = random.Random(f"{kind}{seed}")
+        files = {"a.csv": TABLE} if kind == "csv" else dict(NOTION)
+        for name, text in files.items():
+            if isinstance(text, str):
+                parts = re.split("([,:\n ])", text)
+                for at in rng.sample(range(len(parts)), min(3, len(parts))):
+                    parts[at] = rng.choice(texts)
+                files[name] = "".join(parts)
+        source = write_files(tmp_path / "export", files)
+        try:
+            imported(kind, source, tmp_path / "site", assets="media" if seed % 2 else None, warnings=None)
+        except Unreadable as error:
+            messages.append(str(error))
+        for path in tmp_path.iterdir():
+            shutil.rmtree(path)
+    assert len(messages) < ROUNDS / 2, messages

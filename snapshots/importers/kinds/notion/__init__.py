@@ -1,0 +1,1 @@
+"""Read exports of Notion into imported content."""

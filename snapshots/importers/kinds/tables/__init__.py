@@ -1,0 +1,1 @@
+"""Read tables of spreadsheets into imported content."""
