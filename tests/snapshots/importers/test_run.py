@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.importers.kinds.microcms import read
+from snapshots.importers.kinds.microcms.export import read
 from snapshots.importers.run import NotImportable, import_export
 from snapshots.locks import FileLock
 from tests.programs.command_line import CMS
