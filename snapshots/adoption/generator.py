@@ -8,16 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from snapshots.adoption.configured.globs import either, glob
+from snapshots.adoption.configured.setting import Listed, Setting, text_of
 from snapshots.adoption.languages import Spoken, is_tag
-from snapshots.adoption.reading import MAX_BYTES
 from snapshots.adoption.site import Site, literal
 from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
 
 _NO_TAGS: Mapping[str, str] = {}
-_NAMES = (
-    "year|month|day|title|slug|slugorfilename|filename|contentbasename|name|"
-    "path|basename|section|sections|categories|category|collection|lang"
-)
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -27,25 +24,8 @@ class LeftOut(msgspec.Struct, frozen=True):
     """Of their paths, relative to the folder of the content, as ``exclude`` has it."""
     why: str
     """The reason, for people: goes on after "left out: "."""
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """A value in a site's configuration, which may be a program: what follows a key in its text."""
-
-    files: tuple[str, ...]
-    """The files that may have it, as patterns of their paths."""
-    expression: str
-    """A regular expression whose first group is the value."""
-
-    def values(self, root: Path) -> list[str]:
-        """Return the values in the configuration of the site at ``root``, in order."""
-        texts = (_text(path) for pattern in self.files for path in sorted(root.glob(pattern)))
-        return [str(found) for text in texts for found in re.findall(self.expression, text, re.MULTILINE)]
-
-
-def permalinks(files: tuple[str, ...]) -> Setting:
-    """Return the setting of every template of addresses with names after colons, under whatever key."""
-    return Setting(files, rf"[=:]\s*[\"']?(/?(?:[\w.-]+/)*:(?:{_NAMES})\b[^\s\"',}}\]]*)")
+    but: bool = False
+    """Whether these are files that the rules before do not mean."""
 
 
 class Generator(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +66,9 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     data: bool = True
     """Whether files of data in folders of the content are content too."""
     left_out: tuple[LeftOut, ...] = ()
-    left_out_settings: tuple[Setting, ...] = ()
-    """Name patterns of further files that are left out; one without a slash inside stands for names in any folder."""
+    left_out_settings: tuple[Setting | Listed, ...] = ()
+    """Name patterns of further files that are left out; one without a slash inside stands for names in any folder, and
+    one after ``!`` for files that are none of them."""
     left_out_from_site: bool = False
     """Whether those patterns are relative to the site, not to the folder of the content."""
     more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
@@ -119,7 +100,7 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
         known = [path for pattern in self.known_by for path in root.glob(pattern)]
         if not known or any(any(root.glob(pattern)) for pattern in self.not_by):
             return False
-        return not self.says or any(re.search(self.says, _text(path), re.MULTILINE) for path in known)
+        return not self.says or any(re.search(self.says, text_of(path), re.MULTILINE) for path in known)
 
     def folders(self, root: Path) -> list[str]:
         """Return the folders of the content of the site at ``root``, each with a slash at the end."""
@@ -148,18 +129,37 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
         codes = [code for value in said for code in re.findall(r"[\w-]+", value) if is_tag(code)]
         return Spoken(main, tuple(dict.fromkeys([*([main] if main and codes else []), *codes])), self.suffixes)
 
+    def unclear(self, root: Path) -> list[str]:
+        """Return the settings of what is left out that the configuration of the site at ``root`` computes."""
+        return [one for setting in self.left_out_settings for one in setting.unclear(root)]
+
     def rules(self, root: Path, files: list[str]) -> Rules:
         """Return the rules that say which files of the site at ``root`` are left out."""
         said = [value for setting in self.left_out_settings for value in setting.values(root)]
-        named = [LeftOut(_as_pattern(value), f"the configuration of {self.name} leaves them out") for value in said]
+        why = f"the configuration of {self.name} leaves them out"
+        named = [
+            LeftOut(_as_pattern(one), why, value.startswith("!")) for value in said for one in either(value.lstrip("!"))
+        ]
         every = [
-            LeftOut(f"{literal(folder)}{one.pattern}", one.why)
+            LeftOut(f"{literal(folder)}{one.pattern}", one.why, one.but)
             for folder in self.folders(root)
             for one in (*self.left_out, *(() if self.left_out_from_site else named))
         ]
         every += named if self.left_out_from_site else []
         more = [] if self.more_left_out is None else self.more_left_out(root, files)
-        return Rules([*every, *more])
+        return Rules(_readable([*every, *more], files))
+
+
+def _readable(every: Iterable[LeftOut], files: list[str]) -> Iterator[LeftOut]:
+    """Return rules with patterns that definitions can have: those of single files in place of any other."""
+    for rule in every:
+        try:
+            parse_pattern(rule.pattern)
+        except InvalidPattern:
+            matched = glob(rule.pattern)
+            yield from (LeftOut(literal(file), rule.why, rule.but) for file in files if matched.fullmatch(file))
+        else:
+            yield rule
 
 
 class Rules:
@@ -167,10 +167,17 @@ class Rules:
 
     def __init__(self, every: Iterable[LeftOut]) -> None:
         self._rules = list(self._parsed(every))
+        self._has_exceptions = any(rule.but for rule, _ in self._rules)
 
     def rule_of(self, file: str) -> LeftOut | None:
         """Return the rule by which a file is left out; ``None`` for all others."""
-        return next((rule for rule, pattern in self._rules if pattern.whole.fullmatch(file)), None)
+        found = None
+        for rule, pattern in self._rules:
+            if (found is None) is not rule.but and pattern.whole.fullmatch(file):
+                found = None if rule.but else rule
+        if found is not None and self._has_exceptions:  # its pattern could match those too
+            return msgspec.structs.replace(found, pattern=literal(file))
+        return found
 
     @staticmethod
     def _parsed(every: Iterable[LeftOut]) -> Iterator[tuple[LeftOut, Pattern]]:
@@ -187,12 +194,3 @@ def _as_pattern(written: str) -> str:
     """Return a pattern as files such as ``.gitignore`` have it as one of a path."""
     inside = written.removeprefix("./").rstrip("/")
     return inside.lstrip("/") if "/" in inside else f"**/{inside}"
-
-
-def _text(path: Path) -> str:
-    """Return the text of a configuration; nothing for a folder, or a file that cannot be read."""
-    try:
-        with path.open("rb") as opened:
-            return opened.read(MAX_BYTES).decode(errors="replace")
-    except OSError:
-        return ""

@@ -11,6 +11,7 @@ from snapshots.problems import Problems
 
 MAX_BYTES = 1 << 20
 """The size of the largest file that is looked into."""
+_FRONT = 8_192
 
 
 def documents_of(root: Path, file: str, collection: str | None = None) -> Iterable[ContentDocument]:
@@ -22,6 +23,15 @@ def documents_of(root: Path, file: str, collection: str | None = None) -> Iterab
             yield from read_documents(file, kind, path.read_bytes(), Problems(), steps)
     except OSError:
         return
+
+
+def beginning_of(path: Path) -> str:
+    """Return the first characters of a file, in which its front matter stands; none where it cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            return opened.read(_FRONT).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def configuration(root: Path, *names: str) -> Mapping[str, RawValue] | None:

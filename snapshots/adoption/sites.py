@@ -17,6 +17,10 @@ from snapshots.documents.document import format_of
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
 _MADE = frozenset({"public", "resources", "themes", "dist", "build"})
 """Folders at the top that hold what a program made of the content, as likely as not."""
+_COMPUTED = (
+    "{} is computed by a program, which is not run: name the files that it leaves out under 'exclude', and see by "
+    "`cms adopt compare` that none is published"
+)
 _OTHER_MARKUP = frozenset({"html", "htm", "adoc", "asciidoc", "org", "rst", "textile", "pandoc"})
 """Extensions of pages that site generators read, and that are no content here."""
 _NO_CONTENT = frozenset(
@@ -35,6 +39,7 @@ def look_at(root: Path) -> Site:
     files = [file for file in files if file not in kept_back]
     site = _site(root, files, [*(one for one in at_work if one.edits), makes])
     site.kept_back = kept_back
+    site.notes += [f"{_COMPUTED.format(one)}" for one in makes.unclear(root)]
     if makes.starts_off is None or not makes.starts_off.values(root):
         site.starts = site.starts or makes.starts
     else:

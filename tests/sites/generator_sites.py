@@ -158,6 +158,8 @@ JEKYLL = GeneratorSite(
         "_posts/2020-01-01-a.md": page("a", "", "{% comment %}marksecretx{% endcomment %}"),
         "_posts/2020-01-02-off.md": page("off", "published: false"),
         "_posts/2020-01-02-no.md": page("no", "published: no"),
+        "_posts/2020-01-02-empty.md": page("empty", "published:"),
+        "about-empty.md": page("aboutempty", "published: # not yet"),
         "_posts/2020-01-02-yes.md": page("yes", "published: true"),
         "_posts/2020-01-02-zdated.md": page("dated", "date: 2020-02-01 10:00"),
         "_posts/2020-01-03-later.md": page("later", "date: 2999-01-01"),
@@ -189,7 +191,8 @@ JEKYLL = GeneratorSite(
 HEXO = GeneratorSite(
     "Hexo",
     {
-        "_config.yml": "title: T\nurl: https://x.example\nsource_dir: source\nfuture: false\nskip_render: [raw.md]\n"
+        "_config.yml": "title: T\nurl: https://x.example\nsource_dir: source\nfuture: false\n"
+        "skip_render:\n  - other.md\n  - 'raw/*.md'\n"
         "theme: t\npermalink: :title/\n",
         "package.json": '{"name": "site", "hexo": {"version": "8.0.0"}, "dependencies": {"hexo": "*", '
         '"hexo-renderer-marked": "*", "hexo-renderer-ejs": "*"}}',
@@ -206,6 +209,7 @@ HEXO = GeneratorSite(
         "source/about/index.md": page("about", "date: 2020-01-01"),
         "source/about/_e.md": page("aboutunderscore", "date: 2020-01-01"),
         "source/_data/e.md": page("data"),
+        "source/raw/g.md": "---\n---\ncopied, and no page\n",
         "source/_private/f.md": page("private"),
         "README.md": page("readme"),
     },
@@ -242,7 +246,8 @@ MKDOCS = GeneratorSite(
     "MkDocs",
     {
         "mkdocs.yml": (
-            "site_name: T\ndocs_dir: pages\nexclude_docs: |\n  internal/\n  *.tmp.md\n  # a comment\n  /top.md\n"
+            "site_name: T\ndocs_dir: pages\nextra: {sep: !!python/name:os.path.join ''}\nexclude_docs: |\n"
+            "  internal/\n  *.tmp.md\n  !kept.tmp.md\n\n  # a comment\n  /top.md\n"
             "draft_docs: |\n  wip/\n  _unpublished.md\n"
         ),
         "pages/index.md": page("index"),
@@ -251,6 +256,7 @@ MKDOCS = GeneratorSite(
         "pages/internal/b.md": page("internaltop"),
         "pages/x.tmp.md": page("tmp"),
         "pages/top.md": page("top"),
+        "pages/kept.tmp.md": page("kept"),
         "pages/guide/top.md": page("guidetop"),
         "pages/wip/c.md": page("wip"),
         "pages/_unpublished.md": page("unpublished"),
@@ -258,7 +264,7 @@ MKDOCS = GeneratorSite(
         "pages/_under.md": page("underscore"),
         "README.md": page("readme"),
     },
-    frozenset(["index", "a", "guidetop", "underscore"]),
+    frozenset(["index", "a", "guidetop", "underscore", "kept"]),
 )
 
 PELICAN = GeneratorSite(
@@ -266,7 +272,8 @@ PELICAN = GeneratorSite(
     {
         "pelicanconf.py": (
             "PATH = 'content'\nSITEURL = ''\nTIMEZONE = 'UTC'\nDEFAULT_LANG = 'en'\nWITH_FUTURE_DATES = False\n"
-            "ARTICLE_EXCLUDES = ['quiet']\nFEED_ALL_ATOM = None\nCATEGORY_FEED_ATOM = None\n"
+            "ARTICLE_EXCLUDES = ['other', 'quiet']\nIGNORE_FILES = ['.#*', '*.skip.md']\n"
+            "FEED_ALL_ATOM = None\nCATEGORY_FEED_ATOM = None\n"
         ),
         "content/a.md": page("a", "date: 2020-01-01"),
         "content/news/b.md": page("b", "date: 2020-01-01\nstatus: published"),
@@ -275,6 +282,7 @@ PELICAN = GeneratorSite(
         "content/news/skip.md": page("skip", "date: 2020-01-01\nStatus: skip"),
         "content/news/future.md": page("future", "date: 2999-01-01"),
         "content/news/bare.md": "Title: T\nDate: 2020-01-01\nStatus: draft\n\nmarkbarex\n",
+        "content/news/x.skip.md": page("ignored", "date: 2020-01-01"),
         "content/quiet/c.md": page("quiet", "date: 2020-01-01"),
         "content/pages/d.md": page("page"),
         "content/pages/e.md": page("pagedraft", "status: draft"),
@@ -286,10 +294,17 @@ PELICAN = GeneratorSite(
 VITEPRESS = GeneratorSite(
     "VitePress",
     {
-        "docs/.vitepress/config.mjs": "export default { title: 'T', srcExclude: ['**/internal/**'] }\n",
+        "docs/.vitepress/config.mts": (
+            "const quiet: string[] = ['**/quiet.md'] // not yet\n"
+            "export default { title: 'T', srcExclude: [\n  'nothing.md', // a comment, with a ]\n"
+            "  '**/internal/**', '**/*.{tmp,skip}.md', ...quiet\n] }\n"
+        ),
         "docs/index.md": page("index"),
         "docs/guide/a.md": page("a"),
         "docs/guide/internal/b.md": page("internal"),
+        "docs/guide/x.tmp.md": page("tmp"),
+        "docs/guide/x.skip.md": page("skip"),
+        "docs/guide/quiet.md": page("quiet"),
         "docs/future.md": page("future", "date: 2999-01-01"),
         "docs/README.md": page("readme"),
         "other/c.md": page("outside"),
@@ -301,13 +316,14 @@ VITEPRESS = GeneratorSite(
 ZOLA = GeneratorSite(
     "Zola",
     {
-        "config.toml": "base_url = 'https://x.example'\n[markdown]\nhighlight_code = true\n",
+        "config.toml": "base_url = 'https://x.example'\nignored_content = ['x', '*.skip.md']\n[markdown]\n",
         "content/_index.md": "+++\n+++\nmarksectionx\n",
         "content/a.md": "+++\ndate = 2020-01-01\n+++\nmarkax\n",
         "content/bundle/index.md": "+++\ndate = 2020-01-01\n+++\nmarkbundlex\n",
         "content/blog/_index.md": "+++\n+++\nmarkblogx\n",
         "content/blog/b.md": "+++\ndate = 2020-01-01\n+++\nmarkbx\n",
         "content/blog/future.md": "+++\ndate = 2999-01-01\n+++\nmarkfuturex\n",
+        "content/blog/x.skip.md": "+++\n+++\nmarkskipx\n",
         "content/blog/draft.md": "+++\ndraft = true\n+++\nmarkdraftx\n",
         "content/blog/unrendered.md": "+++\nrender = false\n+++\nmarkunrenderedx\n",
     },
@@ -366,7 +382,8 @@ ASTRO = GeneratorSite(
 OBSIDIAN = GeneratorSite(
     "Obsidian",
     {
-        ".obsidian/app.json": "{}",
+        ".obsidian/app.json": '{"userIgnoreFilters": ["nothing/", "Private/"]}',
+        "Private/d.md": page("private"),
         ".obsidian/templates.json": '{"folder": "Forms"}',
         "notes/a.md": page("a", "", "b %%marksecretx%%\n\n%%\nmarksecretx\n\nmarksecretx\n%%\n"),
         "notes/yes.md": page("yes", "publish: true"),

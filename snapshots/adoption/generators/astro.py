@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Setting
+from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import Spoken, main_first
 from snapshots.adoption.site import Site, in_folder, spelled
 

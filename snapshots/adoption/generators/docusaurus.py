@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _UNDERSCORE = "Docusaurus leaves out names that begin with _"
 
@@ -21,6 +22,7 @@ DOCUSAURUS = Generator(
         "src/pages/": "i18n/{lang}/docusaurus-plugin-content-pages/",
     },
     data=False,
+    left_out_settings=(Listed(("docusaurus.config.*",), ("exclude",)),),
     left_out=(
         LeftOut("**/_*/**", _UNDERSCORE),
         LeftOut("**/_*", _UNDERSCORE),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Setting
+from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.reading import configuration
 from snapshots.adoption.site import literal
 from snapshots.documents.publicity import is_for_everybody, word_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
+from snapshots.adoption.configured.setting import Listed, Setting, permalinks
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = ("_config.yml", "_config.yaml")
 
@@ -24,7 +25,7 @@ HEXO = Generator(
         LeftOut("_[!p]*", "Hexo leaves out names that begin with _"),
         LeftOut("_p[!o]*", "Hexo leaves out names that begin with _"),
     ),
-    left_out_settings=(Setting(_CONFIGURATION, r"^(?:skip_render|exclude|ignore):\s*[\"']?([^\s\"'#\[]+)"),),
+    left_out_settings=(Listed(_CONFIGURATION, ("skip_render", "exclude", "ignore")),),
     starts=("date",),
     starts_off=Setting(_CONFIGURATION, r"^future:\s*(true)|\A(?![\s\S]*^future:)"),
     addresses=("/:year/:month/:day/:title/",),

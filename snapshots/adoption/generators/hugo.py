@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from snapshots.adoption.configured.setting import Setting, permalinks
 from snapshots.adoption.folders import is_markdown
-from snapshots.adoption.generator import Generator, Setting, permalinks
+from snapshots.adoption.generator import Generator
 from snapshots.adoption.hugo.configuration import ENDINGS, FILES, Configuration, hugo_configuration
 from snapshots.adoption.hugo.left_out import PUBLISHED_FROM, left_out
 from snapshots.adoption.site import Collection, Site, endings, known_timezone, literal, spelled

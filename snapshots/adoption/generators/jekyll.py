@@ -6,17 +6,19 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from snapshots.adoption.configured.setting import Setting, permalinks
 from snapshots.adoption.data import of_file
-from snapshots.adoption.folders import folders_and_pages
-from snapshots.adoption.generator import Generator, LeftOut, Setting, permalinks
+from snapshots.adoption.folders import folders_and_pages, is_markdown
+from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import Spoken, folders_of_languages, is_language, is_tag, main_first
-from snapshots.adoption.reading import configuration
+from snapshots.adoption.reading import beginning_of, configuration
 from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
 from snapshots.documents.publicity import plain_truth
 
 _DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
+_SAYS_NOTHING = re.compile(r"^published:[ \t]*(?:#[^\n]*|~|null)?\r?$", re.MULTILINE)
 _DATE = "{year}-{month}-{day}"
 _DEFAULTS = "the 'defaults' of _config.yml are not read: write the values that are needed into the files"
 
@@ -119,11 +121,14 @@ def _posts(files: list[str], languages: set[str]) -> Collection:
     )
 
 
-def _excluded(root: Path, _files: list[str]) -> Iterator[LeftOut]:
-    """Return the files that the configuration excludes."""
+def _excluded(root: Path, files: list[str]) -> Iterator[LeftOut]:
+    """Return the files that the configuration excludes, and those with a ``published`` that says nothing."""
     said = (configuration(root, "_config.yml", "_config.yaml") or {}).get("exclude")
     for one in said if isinstance(said, list) else ():
         yield LeftOut(str(one).strip("/"), "the configuration of Jekyll excludes them")
+    for file in filter(is_markdown, files):
+        if _SAYS_NOTHING.search(beginning_of(root / file)):
+            yield LeftOut(literal(file), "to Jekyll, an empty 'published' keeps them back: write true or false")
 
 
 _DRAFTS = (

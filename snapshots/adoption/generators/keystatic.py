@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, Setting
+from snapshots.adoption.configured.setting import Setting
+from snapshots.adoption.generator import Generator
 
 _CONFIGURATION = ("keystatic.config.*", "src/keystatic.config.*")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = ("mkdocs.yml", "mkdocs.yaml")
-_BLOCK = r"(?:\|[^\n]*\n\s+)?(?:[^\n]+\n\s+)*?"
 
 MKDOCS = Generator(
     name="MkDocs",
@@ -13,10 +13,7 @@ MKDOCS = Generator(
     content=("docs/",),
     content_settings=(Setting(_CONFIGURATION, r"^docs_dir:\s*[\"']?([^\s\"'#]+)"),),
     left_out=(LeftOut("templates/**", "MkDocs leaves out templates/"),),
-    left_out_settings=tuple(
-        Setting(_CONFIGURATION, rf"^(?:exclude_docs|draft_docs):\s*\|[^\n]*\n(?:[ \t]+[^\n]*\n){{{before}}}[ \t]+(\S+)")
-        for before in range(20)
-    ),
+    left_out_settings=(Listed(_CONFIGURATION, ("exclude_docs", "draft_docs")),),
     tags={"{#": ""},
     main_language=(
         Setting(_CONFIGURATION, r"- locale:\s*[\"']?([\w-]+)[^\n]*\n(?:\s+(?!-)[^\n]*\n)*?\s+default:\s*true"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = ("nuxt.config.*", "content.config.*")
 _PARTIAL = "Nuxt Content makes no pages of names that begin with _ or -"
@@ -19,6 +20,7 @@ NUXT = Generator(
         Setting(_CONFIGURATION, r"\blocales:\s*\[\s*([\"'`][^\]]*)\]"),
         Setting(_CONFIGURATION, r"\bcode:\s*[\"'`]([^\"'`]+)"),
     ),
+    left_out_settings=(Listed(_CONFIGURATION, ("ignores", "exclude")),),
     left_out=(
         *(LeftOut(pattern, _PARTIAL) for pattern in ("**/_*/**", "**/_*", "**/-*/**", "**/-*")),
         LeftOut("**/*.draft.*", "Nuxt Content publishes no drafts"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 OBSIDIAN = Generator(
     name="Obsidian",
@@ -17,7 +18,7 @@ OBSIDIAN = Generator(
     ),
     left_out_settings=(
         Setting((".obsidian/templates.json",), r"\"folder\"\s*:\s*\"([^\"]+)\""),
-        Setting((".obsidian/app.json",), r"\"userIgnoreFilters\"\s*:\s*\[\s*\"([^\"]+)\""),
+        Listed((".obsidian/app.json",), ("userIgnoreFilters",)),
     ),
     tags={"%%": ""},
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = ("pelicanconf.py",)
 
@@ -15,10 +16,7 @@ PELICAN = Generator(
     content_settings=(Setting(_CONFIGURATION, r"^PATH\s*=\s*[\"']([^\"']+)"),),
     sections=True,
     left_out=(LeftOut("**/__pycache__/**", "Pelican leaves them out"),),
-    left_out_settings=(
-        Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_EXCLUDES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
-        Setting(_CONFIGURATION, r"^IGNORE_FILES\s*=\s*[\[(]\s*[\"']([^\"']+)"),
-    ),
+    left_out_settings=(Listed(_CONFIGURATION, ("ARTICLE_EXCLUDES", "PAGE_EXCLUDES", "IGNORE_FILES")),),
     addresses=("/{slug}.html", "/pages/{slug}.html"),
     address_settings=(Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_(?:URL|SAVE_AS)\s*=\s*[\"']([^\"']+)"),),
     main_language=(Setting(_CONFIGURATION, r"^DEFAULT_LANG\s*=\s*[\"']([^\"']+)"),),

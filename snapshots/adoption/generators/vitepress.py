@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = tuple(
     f"{folder}.vitepress/config{ending}" for folder in ("", "*/") for ending in (".*", "/index.*", "/*.ts")
@@ -26,5 +27,5 @@ VITEPRESS = Generator(
         Setting(_CONFIGURATION, r"^\s*[\"']?([a-z]{2,3}(?:-\w+)*)[\"']?\s*:\s*\{\s*(?:label|lang|link|title|\.\.\.)\b"),
     ),
     data=False,
-    left_out_settings=(Setting(_CONFIGURATION, r"\bsrcExclude:\s*\[\s*[\"'`]([^\"'`]+)"),),
+    left_out_settings=(Listed(_CONFIGURATION, ("srcExclude",)),),
 )

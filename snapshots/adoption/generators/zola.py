@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from snapshots.adoption.generator import Generator, LeftOut, Setting
+from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.generator import Generator, LeftOut
 
 _CONFIGURATION = ("config.toml", "zola.toml")
 
@@ -15,7 +16,7 @@ ZOLA = Generator(
     content=("content/",),
     sections=True,
     left_out=(LeftOut("**/_index.*", "_index files describe sections, not pages"),),
-    left_out_settings=(Setting(_CONFIGURATION, r"^ignored_content\s*=\s*\[\s*[\"']([^\"']+)"),),
+    left_out_settings=(Listed(_CONFIGURATION, ("ignored_content",)),),
     tags={"{#": ""},
     main_language=(Setting(_CONFIGURATION, r"^default_language\s*=\s*[\"']([^\"']+)"),),
     language_settings=(Setting(_CONFIGURATION, r"^\[languages\.[\"']?([\w-]+)[\"']?\]"),),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -189,17 +188,3 @@ def _texts(value: RawValue) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(map(str, value))
     return (str(value),) if isinstance(value, str) and value else ()
-
-
-def glob(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of Hugo's as a regular expression: ``**`` goes through folders, ``{a,b}`` is either."""
-    made = ""
-    for found in re.finditer(r"\*\*|\*|\?|\[[^\]]*\]|[{},]|[^*?\[{},]+|\[", pattern):
-        text = found[0]
-        is_set = text.startswith("[") and text.endswith("]")
-        known = {"**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|" if "(?:" in made else ","}
-        made += text.replace("[!", "[^") if is_set else known.get(text, re.escape(text))
-    try:
-        return re.compile(made, re.IGNORECASE)
-    except re.error:
-        return re.compile("")

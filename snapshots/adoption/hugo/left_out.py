@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from snapshots.adoption.configured.globs import glob
 from snapshots.adoption.generator import LeftOut
-from snapshots.adoption.hugo.configuration import Configuration, Mount, glob, hugo_configuration
+from snapshots.adoption.hugo.configuration import Configuration, Mount, hugo_configuration
 from snapshots.adoption.reading import documents_of
 from snapshots.adoption.site import literal
 from snapshots.documents.document import RawValue

@@ -116,10 +116,13 @@ def _names(one: ContentFile) -> Iterator[str]:
             if given.lower() == key and isinstance(value, str) and value.strip("/"):
                 yield _ENDING.sub("", value.strip("/").rpartition("/")[2])
     stem = _stem(one)
+    whole = one.file.rpartition("/")[2].rpartition(".")[0]
     folders = _raw_folders(one)
     if stem.lower() in _INDEX:
         stem = folders[-1] if folders else stem
     yield stem
+    if whole != stem and stem.lower() not in _INDEX:
+        yield whole
     yield _DATED.sub("", stem)
     yield _NUMBERED.sub("", stem)
     if one.title:

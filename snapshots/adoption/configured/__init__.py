@@ -1,0 +1,1 @@
+"""Read values out of the configurations of sites, which are data or programs."""
