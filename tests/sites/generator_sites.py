@@ -147,6 +147,8 @@ JEKYLL = GeneratorSite(
         ),
         "index.md": page("index"),
         "about.md": page("about"),
+        "history.md": "# No front matter, so copied as it is\n",
+        "docs/bare.md": "markbarex\n",
         "hidden.md": page("hidden"),
         "x.skip.md": page("skip"),
         "internal/a.md": page("internal"),

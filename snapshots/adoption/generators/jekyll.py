@@ -122,15 +122,24 @@ def _posts(files: list[str], languages: set[str]) -> Collection:
 
 
 def _excluded(root: Path, files: list[str]) -> Iterator[LeftOut]:
-    """Return the files that the configuration excludes, and those with a ``published`` that says nothing."""
+    """Return the files that the configuration excludes, those without front matter, and those with a ``published`` that
+    says nothing."""
     said = (configuration(root, "_config.yml", "_config.yaml") or {}).get("exclude")
     for one in said if isinstance(said, list) else ():
         yield LeftOut(str(one).strip("/"), "the configuration of Jekyll excludes them")
+    renders_all = bool(_RENDERS_ALL.values(root))
     for file in filter(is_markdown, files):
-        if _SAYS_NOTHING.search(beginning_of(root / file)):
+        beginning = beginning_of(root / file)
+        if not renders_all and not beginning.removeprefix("\ufeff").startswith("---"):
+            yield LeftOut(literal(file), "Jekyll makes pages of files with front matter only: begin them with two ---")
+        elif _SAYS_NOTHING.search(beginning):
             yield LeftOut(literal(file), "to Jekyll, an empty 'published' keeps them back: write true or false")
 
 
+_RENDERS_ALL = Setting(
+    ("_config.yml", "_config.yaml", "Gemfile"), r"^[^#\n]*\b(jekyll-optional-front-matter|github-pages)\b"
+)
+"""Names what makes pages of files without front matter too."""
 _DRAFTS = (
     "Jekyll publishes no drafts, and only their folder says that they are some: to preview them, write "
     "'status: draft' into them, and add their paths to a 'source'"

@@ -162,7 +162,7 @@ def test_a_jekyll_site_publishes_no_hidden_post_and_loses_no_folder(cms: Cms, tm
         "tech/_posts/2026-04-01-deep.md": "---\ntitle: D\n---\n",
         "_drafts/idea.md": "---\ntitle: E\n---\n",
         "_data/odd.yml": "- {a: 1}\n- {a: 2}\n",
-        "docs/guide/intro.md": "x\n",
+        "docs/guide/intro.md": "---\n---\nx\n",
         "vendor/x.md": "x\n",
     }
     texts, errors = adopted(cms, write_folder(tmp_path / "site", files))
@@ -351,11 +351,12 @@ def test_the_tags_of_a_jekyll_sites_links_become_rules(cms: Cms, tmp_path: Path)
         {
             "_config.yml": "baseurl: /blog/\nurl: https://x.example\n",
             "_posts/2016-07-26-new.md": (
-                "[a]({% post_url 2010-07-21-old %}) [b]({{ site.baseurl }}{% link my/_posts/2011-01-01-other.md %})\n\n"
+                "---\n---\n[a]({% post_url 2010-07-21-old %}) "
+                "[b]({{ site.baseurl }}{% link my/_posts/2011-01-01-other.md %})\n\n"
                 "[c]({{ '/posts/old/' | relative_url }}) [d]({% link _posts/2010-07-21-none.md %})\n"
             ),
-            "_posts/2010-07-21-old.md": "[e]({%- link _posts/2016-07-26-new.md -%})\n",
-            "my/_posts/2011-01-01-other.md": "x\n",
+            "_posts/2010-07-21-old.md": "---\n---\n[e]({%- link _posts/2016-07-26-new.md -%})\n",
+            "my/_posts/2011-01-01-other.md": "---\n---\nx\n",
         },
     )
     assert cms("init", "--from", site).status == 0
@@ -368,7 +369,7 @@ def test_the_tags_of_a_jekyll_sites_links_become_rules(cms: Cms, tmp_path: Path)
     assert "multilingual" not in (site / "apis/posts.yaml").read_text()  # my/ is a category
     add_pages(site, "posts", "/blog/posts/{id}/")
     assert [(one["line"], one["message"][:39]) for one in cms("check", site, "--json").json["problems"]] == [
-        (3, "the link @/_posts/2010-07-21-none.md le")
+        (5, "the link @/_posts/2010-07-21-none.md le")
     ]
     store = ("--store", tmp_path / "store")
     assert cms("snapshot", "build", site, *store).status == 0
@@ -450,7 +451,8 @@ def test_texts_that_jekyll_divides_are_told(cms: Cms, tmp_path: Path) -> None:
 def test_a_folder_of_jekyll_posts_is_a_language_if_something_else_says_so(
     cms: Cms, tmp_path: Path, files: tuple[str, ...], config: str, languages: str | None
 ) -> None:
-    site = write_folder(tmp_path / "site", {"_config.yml": f"title: T\n{config}", **dict.fromkeys(files, "x\n")})
+    posts = dict.fromkeys(files, "---\n---\nx\n")
+    site = write_folder(tmp_path / "site", {"_config.yml": f"title: T\n{config}", **posts})
     texts, errors = adopted(cms, site)
     assert errors == []
     assert f"languages: {languages or '[en]'} " in texts["workspace"]

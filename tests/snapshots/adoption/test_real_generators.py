@@ -80,7 +80,8 @@ def made(name: str, root: Path, *arguments: str) -> Path:
 
 
 def marks_in(output: Path) -> set[str]:
-    files = [path for path in output.rglob("*") if path.is_file()]
+    """Return the marks in what was made; files of Markdown there are copies of content, and no pages."""
+    files = [path for path in output.rglob("*") if path.is_file() and path.suffix != ".md"]
     return {mark for path in files for mark in MARK.findall(path.read_text(errors="replace"))}
 
 

@@ -65,4 +65,4 @@ def test_a_list_that_a_program_computes_is_a_decision_for_people(tmp_path: Path)
     site = write_folder(tmp_path, {".vitepress/config.js": config, "a.md": "# A\n"})
     adopt_site(site, site)
     told = (site / "workspace.yaml").read_text()
-    assert "# TODO: srcExclude in .vitepress/config.js is computed by a program, which is not run" in told
+    assert "srcExclude in .vitepress/config.js is computed by a program, which is not run" in told
