@@ -35,7 +35,7 @@ _FURNITURE: Final = ", ".join(
         "[aria-hidden=true], .sr-only, .visually-hidden, .screen-reader-text",
         "td.gutter, .lineno, .linenos, .line-numbers, .line-numbers-wrapper, .ln, .lnt",
         "div[class*=language-] > span.lang",
-        ".ec-line .gutter, figcaption.header, .sl-anchor-link, .copy-button",
+        ".ec-line .gutter, figcaption.header, figure.highlight > figcaption, .sl-anchor-link, .copy-button",
     )
 )
 """What generators and highlighters add to a text: links of headings, numbers of lines, names of languages."""
