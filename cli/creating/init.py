@@ -52,8 +52,9 @@ def init(
             "--from",
             metavar="SITE",
             help="The folder of an existing site (Hugo, Jekyll, Hexo, Zola, Eleventy, Astro, Docusaurus, VitePress, "
-            "Nuxt Content, MkDocs, Pelican, Gatsby, Obsidian, Keystatic, Decap or plain files). The definitions are "
-            "written into it; with DIR, they go there, with a copy of its content.",
+            "Nuxt Content, MkDocs, Pelican, Gatsby, Obsidian, Keystatic, Decap or plain files). Markdown and files of "
+            "data are read, no templates and no other markup. The definitions are written into it; with DIR, they go "
+            "there, with a copy of its content.",
             show_default=False,
         ),
     ] = None,
@@ -169,17 +170,18 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
     Raises ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no
     content.
     """
+    from snapshots.adoption.configured.unsupported import why_no_content
     from snapshots.adoption.definitions import definitions_for
     from snapshots.adoption.named_files import named_files
+    from snapshots.adoption.registry import generator_of
     from snapshots.adoption.settling.decisions import decisions_for
     from snapshots.adoption.settling.excluding import leave_unchosen
     from snapshots.adoption.sites import look_at
 
-    if not site.is_dir():
-        raise NoContent(f"{site} is not a folder. Name the folder of a site: `cms init --from SITE`.")
-    found = look_at(site)
-    if not found.collections:
-        raise NoContent(f"{site} holds no content: no Markdown files, no folders of YAML, JSON or TOML files.")
+    found = look_at(site) if site.is_dir() else None
+    if found is None or not found.collections:
+        makes = generator_of(site)
+        raise NoContent(why_no_content(site, makes.name, makes.folders(site)))
     taken = [name for name in (DEFINITION, "apis") if (directory / name).exists()]
     if taken:
         raise NotEmpty(f"{directory / taken[0]} already exists. Remove it, or choose another directory.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from snapshots.adoption.configured.unsupported import other_of
 from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator
 from snapshots.adoption.languages import UNKNOWN, written_in
@@ -17,6 +18,10 @@ from snapshots.documents.document import format_of
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
 _MADE = frozenset({"public", "resources", "themes", "dist", "build"})
 """Folders at the top that hold what a program made of the content, as likely as not."""
+_NOT_KNOWN = (
+    "{} is not supported: its Markdown is read as a plain folder, whatever it keeps back. See by `cms adopt compare` "
+    "that none of that is published"
+)
 _COMPUTED = (
     "{} is computed by a program, which is not run: name the files that it leaves out under 'exclude', and see by "
     "`cms adopt compare` that none is published"
@@ -39,6 +44,9 @@ def look_at(root: Path) -> Site:
     files = [file for file in files if file not in kept_back]
     site = _site(root, files, [*(one for one in at_work if one.edits), makes])
     site.kept_back = kept_back
+    other = other_of(root) if is_plain else None
+    if other is not None:
+        site.notes.append(_NOT_KNOWN.format(other.name))
     site.notes += [f"{_COMPUTED.format(one)}" for one in makes.unclear(root)]
     if makes.starts_off is None or not makes.starts_off.values(root):
         site.starts = site.starts or makes.starts
