@@ -44,7 +44,9 @@ def test_the_changelog_goes_by_version_from_this_one_back() -> None:
 
 def test_the_page_shows_what_the_command_prints() -> None:
     check_links("versions.md")
-    [block] = blocks("versions.md")
+    shown_command, release = blocks("versions.md")
+    assert (REPOSITORY / release.text.split()[1]).is_file()
+    block = shown_command
     command, _, shown = block.text.removeprefix("$ ").partition("\n")
     assert command == "cms --version"
     ran = subprocess.run(

@@ -12,7 +12,9 @@ import pytest
 
 from server.tracing.spans import MOST_FILES, Span, SpanFiles
 from snapshots.version import VERSION, commit
+from tests.server.background.webhooks.test_sender import add
 from tests.servers.trace_collector import Collected, Collector, collecting, needs_rotel, rotel_before
+from tests.servers.webhook_receiver import Reply, receiver
 from tests.sites.served_site import Running, Site, eventually, serving
 
 pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry is not installed: pip install 'parquetry[otel]'")
@@ -230,3 +232,25 @@ def test_files_that_nobody_takes_are_few(tmp_path: Path) -> None:
     taken = [files.take() for _ in range(MOST_FILES + 1)]
     assert sorted(span.begun for one in taken for span in one) == list(range(1, MOST_FILES))
     assert files.write([span(0)])
+
+
+def test_a_webhook_begins_a_trace_that_its_receiver_can_join(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    with receiver(tmp_path, tls=False) as hooked, collecting() as (collector, address):
+        hooked.reply = lambda got: Reply(503 if len(hooked.received) == 0 else 200, (("retry-after", "1"),))
+        add(site, hooked.url())
+        with serving(
+            site.store, tmp_path / "log", CMS_TRACES=address, CMS_TRACES_SHARE="0", CMS_WEBHOOK_ALLOW_LOOPBACK="1"
+        ) as server:
+            eventually(lambda: server.get("/readyz").status == 200)
+            site.publish("two")
+            first, second = hooked.wait_for(2)[:2]
+            eventually(lambda: len(collector.of_kind("client")) >= 2)
+        failed, accepted = sorted(collector.of_kind("client"), key=lambda span: span.begun)[:2]
+    assert first.headers["traceparent"] == f"00-{failed.trace_id}-{failed.span_id}-01"
+    assert second.headers["traceparent"] == f"00-{accepted.trace_id}-{accepted.span_id}-01"
+    assert (failed.failed, failed.attributes["http.response.status_code"]) == (True, 503)
+    assert (accepted.failed, accepted.attributes["http.response.status_code"]) == (False, 200)
+    assert accepted.attributes["server.port"] == hooked.port
+    assert "hook" not in repr(collector.spans), "the address of a receiver may hold a secret"
