@@ -121,7 +121,7 @@ def _alert_title(found: re.Match[str]) -> str:
 _BOX = r'<input type="checkbox"(?: checked="")? disabled="" /> '
 _TASK_OF_PARAGRAPHS = re.compile(rf"<li>({_BOX})\n<p>")
 _TASK = re.compile(
-    rf"(<li>(?:\n<p>)?)({_BOX})(?!</)(\S.*?)(?=</p>|</li>|\n<(?:blockquote|div|dl|h[1-6]|hr|ol|p|pre|section|table|ul)\b)",
+    rf"(<li>(?:\n<p>)?)({_BOX})(?!</)(\S(?:(?!<li>).)*?)(?=</p>|</li>|\n<(?:blockquote|div|dl|h[1-6]|hr|ol|p|pre|section|table|ul)\b)",
     re.DOTALL,
 )
 """A task of a list: its text, as far as it is in one line with the box, is the box's label."""

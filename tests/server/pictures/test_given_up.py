@@ -74,35 +74,41 @@ def status_of(connection: socket.socket) -> int:
         return int(connection.makefile("rb").readline().split()[1])
 
 
-def is_waiting(connection: socket.socket) -> bool:
-    """Whether no answer has come after a while: the refusal of a full queue comes at once."""
-    return not select.select([connection], [], [], 1)[0]
+def is_refused(address: tuple[str, int], target: str) -> bool:
+    """Ask for a picture, and hang up if no answer comes soon: the refusal of a full queue comes at once."""
+    with asking(address, target) as connection:
+        return bool(select.select([connection], [], [], 1)[0]) and status_of(connection) == 503
 
 
-def test_they_leave_the_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr(workshop, "MOST_WAITING", PLACES)
     monkeypatch.setattr(workshop, "WAIT_SECONDS", 10 * DEADLINE)  # nobody leaves for having waited too long
-    store = open_store(tmp_path / "store")
-    path = keep_pictures(store, {"photo.jpg": encoded(drawn(1000, 600), "JPEG")})["photo.jpg"]
+    return open_store(tmp_path / "store")
+
+
+@pytest.fixture
+def path(store: Store) -> str:
+    return keep_pictures(store, {"photo.jpg": encoded(drawn(1000, 600), "JPEG")})["photo.jpg"]
+
+
+def test_they_leave_the_queue(store: Store, path: str) -> None:
     forms = [f"{path}?w={width}&fm={form}" for form in ("jpg", "png", "webp") for width in (64, 96, 128, 256, 384, 640)]
     with listening(store) as address:
         assert status_of(asking(address, forms.pop())) == 200
         with nothing_is_made(store):
             waiting = [asking(address, form) for form in forms[: PLACES + SLOTS]]
-            eventually(lambda: status_of(asking(address, forms[-1])) == 503)
-            patient = asking(address, forms[0])  # for the same as one of those who go
+            eventually(lambda: is_refused(address, forms[-1]))
             for one in waiting:
                 one.close()
-            admitted: list[socket.socket] = []
+            eventually(lambda: not is_refused(address, forms[-1]))
+        eventually(lambda: status_of(asking(address, forms[-1])) == 200)
 
-            def is_admitted() -> bool:
-                another = asking(address, forms[-1])
-                if is_waiting(another):
-                    admitted.append(another)
-                else:
-                    another.close()
-                return bool(admitted)
 
-            eventually(is_admitted)
+def test_one_that_somebody_still_waits_for_stays_in_the_queue(store: Store, path: str) -> None:
+    with listening(store) as address:
+        assert status_of(asking(address, f"{path}?w=64")) == 200
+        with nothing_is_made(store):
+            patient, impatient = (asking(address, f"{path}?w=96") for _ in range(2))
+            impatient.close()
         assert status_of(patient) == 200
-        assert status_of(admitted[0]) == 200
