@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from snapshots.documents.publicity import ends_by, is_for_everybody, word_of
+from snapshots.documents.publicity import ends_by, is_for_everybody, plain_truth, word_of
 from snapshots.importers.kinds.tables.columns import ColumnFacts, date_of, value_of
 from snapshots.importers.losses import EMAILS, Losses
 from snapshots.importers.model import ApiPlan, FieldPlan, ImportedVersion
@@ -48,6 +48,8 @@ class Table:
         self._has_languages = self._language is not None
         self._dates = {plain[said]: role for said, role in _DATES.items() if said in plain}
         self._words = {one for one in self.names if word_of(one) is not None}
+        self._said: set[str] = set()
+        """The columns of those that say more than whether a row is for everybody."""
         self._taken: set[tuple[str, str | None]] = set()
         self.fields: dict[str, FieldPlan] = {}
         """The fields by the names of their columns."""
@@ -58,6 +60,8 @@ class Table:
         """Note what the cells of a row are."""
         for name, cell in row.items():
             self._facts[name].note(cell)
+            if name in self._words and not _is_state(name, cell.strip()):
+                self._said.add(name)
         said = row.get(self._language or "", "").strip()
         if said:
             code = language(said)
@@ -71,7 +75,12 @@ class Table:
 
     def settle(self) -> None:
         """Decide on the fields, once all rows are noted."""
-        roles = {self._id, *self._dates, *self._words, *([self._language] if self._has_languages else [])}
+        roles = {
+            self._id,
+            *self._dates,
+            *(self._words - self._said),
+            *([self._language] if self._has_languages else []),
+        }
         kept = []
         for name in self.names:
             if self._facts[name].is_email:
@@ -128,3 +137,13 @@ class Table:
         what = "the first column that has a text" if self._id is None else f"other columns, where {self._id!r} is empty"
         self._losses.add(where, f"IDs of {self.plan.endpoint}", f"the table does not name them: made of {what}")
         return chosen
+
+
+def _is_state(name: str, cell: str) -> bool:
+    """Return whether a cell says nothing but whether its row is for everybody, and until when."""
+    return (
+        not cell
+        or plain_truth(cell) is not None
+        or cell.lower() in (*Status, "public")
+        or (ends_by(name) and date_of(cell) is not None)
+    )

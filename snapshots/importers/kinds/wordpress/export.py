@@ -134,7 +134,7 @@ def _note_item(item: Element, site: _Site, groups: dict[str, str], taken: set[tu
                 group = f"{kind}:{name}"
             case domain:
                 site.apis.note_term(domain, name, category.text.strip())
-    made = _post_id(item, kind, number)
+    made = _post_id(item, kind)
     if group:
         made = groups.setdefault(group, made)
     if (kind, made, lang) in taken:
@@ -148,15 +148,17 @@ def _note_item(item: Element, site: _Site, groups: dict[str, str], taken: set[tu
 
 
 def _number(item: Element) -> str:
-    """Return the number of an item; where the export has none, what stands for it: the item's address or line."""
-    named = item.first("guid") or item.first("link") or f"line {item.line}"
-    return item.first("wp:post_id") or f"x-{digest(named)}"
+    """Return the number of an item; where the export has none, its line stands for it."""
+    return item.first("wp:post_id") or f"line-{item.line}"
 
 
-def _post_id(item: Element, kind: str, number: str) -> str:
+def _post_id(item: Element, kind: str) -> str:
     """Return the ID of a post: its slug, or where that has letters that no ID can hold, its type and number."""
     slug = unquote(item.first("wp:post_name"))
-    return slug if valid_id(slug) else slug_id(f"{kind}-{number}")
+    if valid_id(slug):
+        return slug
+    named = item.first("guid") or item.first("link") or item.first("title")
+    return slug_id(f"{kind}-{item.first('wp:post_id') or digest(named)}")
 
 
 def _versions(export: Export, site: _Site, main: str) -> Iterator[ImportedVersion]:
@@ -208,7 +210,7 @@ def _version(item: Element, kind: str, site: _Site, where: str, losses: Losses, 
         for taxonomy in site.apis.terms_of(item, tell):
             tell(f"the terms of {taxonomy!r}", "terms of attachments are not imported")
         record = {"url": urljoin(site.home, post.url), "alt": post.alt}
-        values |= {"caption": item.first("excerpt:encoded"), "description": text}
+        values |= {"caption": values.pop("excerpt"), "description": text}
         if site.apis.is_image(post.url):
             values["image"] = record
         else:

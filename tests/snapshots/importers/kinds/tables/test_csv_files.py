@@ -91,6 +91,7 @@ def test_rows_that_may_not_be_for_everybody_are_drafts(cms: Cms, tmp_path: Path)
     assert {one["id"] for one in answers(cms, made, "t?fields=id")["contents"]} == {"a"}
     later = answers(cms, made, "t?fields=id", "--at", "2099-01-02T00:00:00Z")
     assert {one["id"] for one in later["contents"]} == {"a", "f"}
+    assert made.text("content/t/h.yaml").endswith("title: H\nStatus: Done\n")  # which is no state, so that it is kept
     assert [loss.places for loss in made.losses if "'Status'" in loss.why] == [["t.csv:3", "t.csv:4", "t.csv:9"]]
 
 
