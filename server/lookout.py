@@ -20,7 +20,7 @@ from server.states.clock_watch import ClockWatch, steady_ms
 from server.states.machine import disk_is_short, memory_is_short
 from server.states.pages import MachineStates, StatesPage
 from server.states.states import States
-from server.states.table import AUDIT, BACKUP, BUCKET, BUILD, CACHE, CLOCK, DISK, KEEPER, MEMORY, ROWS
+from server.states.table import AUDIT, BACKUP, BUCKET, BUILD, CACHE, CLOCK, DISK, KEEPER, MEMORY, ROWS, STORE
 from snapshots.problems import ParquetryError
 from snapshots.store.staging import builds_under_way
 from snapshots.store.store import Store
@@ -65,6 +65,7 @@ class Lookout:
         self._machine = MachineStates(store, states, steady)
         self._clock_watch = ClockWatch(clock, steady)
         self._looked_at: int | None = None
+        self._had_workspaces = False
         self._future_since: int | None = None
         self._complaint: str | None = None
         self._told: set[tuple[str, str]] = set()
@@ -79,8 +80,10 @@ class Lookout:
         behind = self._look_at_bucket()
         if self._looked_at is None or self._steady() - self._looked_at >= STORE_LOOK_MS:
             self._looked_at = self._steady()
-            with suppress(ParquetryError, OSError):  # a store that is away is told as such
+            try:
                 self._look_at_store(behind.get(VIEWS, {}))
+            except (ParquetryError, OSError):  # workers log it
+                self._states.wrong(STORE)
         self._write_page()
         self._tell()
 
@@ -113,8 +116,11 @@ class Lookout:
     def _look_at_store(self, unsent: Mapping[str, int]) -> None:
         late: dict[str, None] = {}
         waiting, building, future = dict(unsent), {}, False
-        now = self._clock()
-        for name in self._store.workspaces():
+        now, names = self._clock(), self._store.workspaces()
+        # As workers have it: a store that held workspaces and holds none was moved or unmounted.
+        self._states.set(STORE, wrong=self._had_workspaces and not names)
+        self._had_workspaces = self._had_workspaces or bool(names)
+        for name in names:
             workspace_store = self._store.workspace(name)
             if self._freshness is None and AuditLog(workspace_store.objects, name).late():
                 late[name] = None

@@ -21,6 +21,7 @@ from server.route_names import route_of
 from server.settings import InvalidSetting, read_settings
 from server.states.clock_watch import steady_ms
 from server.states.states import States
+from server.states.table import TABLE
 from snapshots.version import VERSION, commit
 from tests.programs.copied_process import ROOT
 from tests.project.test_docs import tables
@@ -155,8 +156,13 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
         found = {
             re.sub(r"\{.*|_(bucket|sum|count|created)$", "", re.sub(r"\{.*", "", name)) for name in scraped(server)
         }
+        now = scraped(server)
     told = {name for name, *_ in tables("operators.md", "metric", "labels", "meaning")}
     assert found <= told
+    # What an alert needs is there while all is well, too.
+    for row in TABLE:
+        of = "acme" if row.of == "workspace" else ""
+        assert now[f'parquetry_trouble_seconds{{what="{row.what}",workspace="{of}"}}'] >= 0
     source = "".join(
         (ROOT / "server" / name).read_text() for name in ("metrics.py", "metrics_address.py", "states/rules.py")
     )

@@ -143,21 +143,31 @@ def test_a_clock_that_is_set_is_noticed_once(by: int) -> None:
     assert watch.jump() is None, "as a time service corrects it"
 
 
-def test_memory_is_short_in_a_machine_or_in_a_container(tmp_path: Path) -> None:
-    machine = tmp_path / "meminfo"
+def test_memory_is_short_in_a_machine_or_in_a_control_group(tmp_path: Path) -> None:
+    machine, groups, own = tmp_path / "meminfo", tmp_path / "groups", tmp_path / "own"
+    unit = groups / "system.slice" / "cms.service"
+    unit.mkdir(parents=True)
+    own.write_text("4:memory:/elsewhere\n0::/system.slice/cms.service\n")
+
+    def is_short() -> bool:
+        return memory_is_short(machine, groups, own)
+
+    assert not is_short()
     machine.write_text("MemTotal:       1000000 kB\nMemFree:  1 kB\nMemAvailable:  60000 kB\n")
-    assert not memory_is_short(machine, tmp_path)
-    (tmp_path / "memory.max").write_text("max\n")
-    assert not memory_is_short(machine, tmp_path)
-    (tmp_path / "memory.max").write_text("1000000\n")
-    (tmp_path / "memory.current").write_text("990000\n")
-    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 300000\n")
-    assert not memory_is_short(machine, tmp_path)
-    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 30000\n")
-    assert memory_is_short(machine, tmp_path)
-    assert not memory_is_short(tmp_path / "none", tmp_path / "none")
+    assert not is_short()
+    for group in (unit, groups):
+        (group / "memory.max").write_text("max\n")
+        (group / "memory.current").write_text("990000\n")
+        (group / "memory.stat").write_text("anon 1\ninactive_file 300000\n")
+        assert not is_short()
+        (group / "memory.max").write_text("1000000\n")
+        assert not is_short()
+        (group / "memory.stat").write_text("anon 1\ninactive_file 30000\n")
+        assert is_short()
+        (group / "memory.max").write_text("2000000\n")
+        assert not is_short()
     machine.write_text("MemTotal:       1000000 kB\nMemAvailable:  40000 kB\n")
-    assert memory_is_short(machine, tmp_path / "none")
+    assert is_short()
 
 
 def test_the_log_says_when_people_are_needed_and_when_no_more(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
