@@ -18,6 +18,7 @@ from server.background.presence import keeper_lock
 from server.background.views.spools import waiting_views
 from server.metrics import DIRECTORY
 from server.mirror.freshness import Freshness
+from server.processes.living import is_alive
 from server.states.clock_watch import steady_ms
 from server.states.pages import MachineStates
 from server.states.rules import METRIC
@@ -96,7 +97,7 @@ class _Living:
     def collect(self) -> Iterator[Metric]:
         for file in Path(self._directory).glob("gauge_live*_*.db"):
             pid = int(file.stem.rpartition("_")[2])
-            if not _alive(pid):
+            if not is_alive(pid):
                 with suppress(FileNotFoundError):  # somebody else asks at the same time
                     self._mark_dead(pid, self._directory)
         for _ in range(_TRIES):
@@ -194,13 +195,3 @@ class _Stored:
             for workspace in sorted(workspaces) if row.of == "workspace" else (MACHINE,):
                 family.add_metric((row.what, workspace), lasting.get((row.what, workspace), 0))
         return family
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

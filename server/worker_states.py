@@ -15,7 +15,7 @@ from server.processes.repeating import repeat
 from server.states.clock_watch import steady_ms
 from server.states.pages import MachineStates, StatesPage
 from server.states.states import States, Trouble
-from server.states.table import CURRENT, KEY_END, REDIS, STORE
+from server.states.table import CACHE, CURRENT, KEY_END, REDIS, STORE
 from server.views.collection import ViewCollection
 from server.workspaces.workspaces import ServedWorkspace, Workspaces
 from snapshots.store.store import Store
@@ -90,7 +90,8 @@ class WorkerStates:
         if self._looked_at is None or not 0 <= now - self._looked_at < KEYS_LOOK_MS:
             self._looked_at = now
             self.states.only(KEY_END, {one.id: None for one in self._workspaces.all() if _has_key_that_ends(one, now)})
-        self._page.write()
+        with self.states.trying(CACHE):  # or no other process could tell this one
+            self._page.write()
 
 
 def _has_key_that_ends(workspace: ServedWorkspace, now: int) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from server.processes.living import is_alive
 from server.states.states import States, Trouble
 from snapshots.store.durable import allocate, make_directory, writing
 from snapshots.store.store import Store
@@ -104,14 +105,15 @@ class MachineStates:
 
     def _pages(self, now: int) -> list[Page]:
         pages = []
-        for path in self._folder.glob("*.json"):
+        for path in self._folder.glob("*-[0-9]*.json"):
             if path == self._own_page:
                 continue
             page = None
             with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):  # torn: it is being written
                 page = _decoder.decode(path.read_bytes())
             if page is not None and abs(now - page.written_at) < LOST_MS:
-                pages.append(page)
+                if is_alive(int(path.stem.rpartition("-")[2])):  # one that was killed knows nothing any more
+                    pages.append(page)
             elif page is not None:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)

@@ -254,11 +254,11 @@ TABLE: Final = (
     Row(
         what=MAIL,
         of="machine",
-        wrong="the mail server does not take e-mails",
+        wrong="e-mails cannot be sent: the mail server does not take them, or it cannot be read or noted who was told",
         alert="MailNotSent",
         after=300,
         severity="warning",
-        told=f"The mail server does not take e-mails, which are tried again; {_LOG}.",
+        told=f"E-mails cannot be sent, and are tried again; {_LOG}.",
         todo="the log has the mail server's answer, and the part of `CMS_SMTP_URL` to correct. It is tried again "
         "within the hour; "
         "`cms key notify` tries at once",

@@ -14,12 +14,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
+
+if TYPE_CHECKING:
+    from trustme import CA
 
 ROOT = Path(__file__).resolve().parents[2]
 USER, PASSWORD = "cms@acme.example", "p@ss/word:geheim"
@@ -68,14 +72,22 @@ class MailServer:
 
 
 @contextmanager
-def mail_server(folder: Path, *, tls: str = "starttls", host: str = "localhost") -> Iterator[MailServer]:
-    """Run a server with a certificate for ``host``: ``tls`` is ``starttls``, ``always`` or ``none``."""
+def mail_server(
+    folder: Path,
+    *,
+    tls: str = "starttls",
+    host: str = "localhost",
+    authority: CA | None = None,
+    not_after: datetime | None = None,
+) -> Iterator[MailServer]:
+    """Run a server with a certificate for ``host``, of an authority of its own or a given one: ``tls`` is ``starttls``,
+    ``always`` or ``none``."""
     import trustme
 
     folder.mkdir(exist_ok=True)
-    authority = trustme.CA()
+    authority = authority or trustme.CA()
     authority.cert_pem.write_to_path(folder / "ca.pem")
-    authority.issue_cert(host).private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
+    authority.issue_cert(host, not_after=not_after).private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
     (folder / "tls").write_text(tls)
     (folder / "port").unlink(missing_ok=True)
     with (folder / "log").open("wb") as log:

@@ -27,7 +27,8 @@ class TcpProxy:
     """Listens on a port of its own and passes on to another one."""
 
     def __init__(self, to: int) -> None:
-        self._to = to
+        self.to = to
+        """The port to which new connections are passed on."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.requests: Counter[str] = Counter()
@@ -75,7 +76,7 @@ class TcpProxy:
             self._forget(client)
             return
         try:
-            server = socket.create_connection(("127.0.0.1", self._to))
+            server = socket.create_connection(("127.0.0.1", self.to))
         except OSError:
             self._forget(client)
             return

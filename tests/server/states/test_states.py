@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from engine.backup.newest import Saved, note_saved
+from engine.mail.mailer import MailRefused, MailServerError
 from server.lookout import BACKUP_MS, STORE_LOOK_MS, Lookout
 from server.states import pages
 from server.states.clock_watch import JUMP_MS, ClockWatch
 from server.states.machine import memory_is_short
+from server.states.mail_watch import MailWatch
 from server.states.pages import MOST, PAGE, MachineStates, StatesPage
 from server.states.states import States, Trouble
 from server.states.table import AUDIT, BACKUP, CLOCK, CURRENT, KEEPER, MAIL, ROWS, STORE, TABLE, WORKER
@@ -85,6 +89,29 @@ def test_a_failure_is_noted_and_goes_on_to_whom_it_concerns() -> None:
     assert states.troubles() == []
 
 
+def test_mail_is_well_again_once_what_waits_is_delivered() -> None:
+    states = States("test", Clock())
+    watch = MailWatch(None, states)
+
+    def is_wrong() -> bool:
+        return [one.what for one in states.troubles()] == [MAIL]
+
+    watch.failed(MailServerError("away"), "acme")
+    assert is_wrong()
+    watch.delivered("acme")
+    assert not is_wrong()
+    watch.failed(MailServerError("away"))  # a letter that is not tried again
+    assert is_wrong()
+    watch.delivered()
+    assert not is_wrong()
+    watch.failed(MailRefused("no such person"), "acme")
+    watch.delivered()
+    watch.delivered("beta")
+    assert is_wrong(), "that of acme waits"
+    watch.nothing_left("acme")
+    assert not is_wrong()
+
+
 def test_processes_tell_each_other(tmp_path: Path) -> None:
     clock, store = Clock(), store_in(tmp_path)
     one, two = States("one", clock), States("two", clock)
@@ -103,7 +130,15 @@ def test_processes_tell_each_other(tmp_path: Path) -> None:
     page.write()
     clock.now += pages.LOST_MS
     assert machine.troubles() == [Trouble(STORE, "", 1_001_000)], "it says nothing any more"
+    one.wrong(AUDIT, "acme")
     page.write()
+    assert len(machine.troubles()) == 3
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    path = store.cache / pages.FOLDER / f"{one.name}.json"
+    path.rename(path.with_name(f"one-{ended.pid}.json"))
+    assert machine.troubles() == [Trouble(STORE, "", 1_001_000)], "it was killed"
+    path.with_name(f"one-{ended.pid}.json").rename(path)
     page.take_back()
     assert list((store.cache / pages.FOLDER).iterdir()) == []
 
@@ -123,7 +158,7 @@ def test_pages_that_are_torn_are_passed_over(tmp_path: Path) -> None:
     clock, store = Clock(), store_in(tmp_path)
     (store.cache / pages.FOLDER).mkdir(parents=True)
     for number, content in enumerate((b"", b"{", b"\xff", b'{"written_at": 1000000, "troubles": [{}]}', bytes(PAGE))):
-        (store.cache / pages.FOLDER / f"{number}.json").write_bytes(content)
+        (store.cache / pages.FOLDER / f"x-{number}.json").write_bytes(content)
     assert MachineStates(store, States("two", clock), clock).troubles() == []
 
 
