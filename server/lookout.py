@@ -10,6 +10,7 @@ from typing import Final
 
 from engine.access.audit.log import AuditLog
 from engine.backup.newest import newest_backup
+from engine.views.gathering.writer import FILE_MS
 from server.background.presence import keeper_lock
 from server.background.views.spools import spools, waiting_views
 from server.logs import LOGGER
@@ -29,8 +30,8 @@ from snapshots.times import now_ms
 LOOK_SECONDS: Final = 1.0
 STORE_LOOK_MS: Final = 5_000
 """Milliseconds between two looks at what is in the workspaces' folders."""
-VIEWS_MS: Final = 60_000
-"""Milliseconds that page views may wait without anything being wrong."""
+VIEWS_MS: Final = FILE_MS + 60_000
+"""Milliseconds that page views may wait without anything being wrong: rows are filed together."""
 BUILD_MS: Final = 600_000
 """Milliseconds that a build may take without anything being wrong."""
 BACKUP_MS: Final = 2 * 24 * 3_600_000

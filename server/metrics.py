@@ -49,7 +49,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "parquetry_request_seconds",
-            "From the first byte of a request to the last of its answer.",
+            "From the end of a request's headers to the last byte of its answer.",
             ("route",),
             buckets=_SECONDS,
             registry=registry,
