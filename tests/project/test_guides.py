@@ -37,8 +37,8 @@ GUIDES = (
 )
 QUICK = ("operators.md",)
 """Those that are not followed with the tests that take long."""
-PORT = ":8787"
-"""Where a server is on a page; the tests take a free port instead."""
+PORTS = (":8787", ":9464")
+"""Where a server and its metrics are on a page; the tests take free ports instead."""
 _SECONDS = 30.0
 
 pytestmark = pytest.mark.skipif(
@@ -50,7 +50,7 @@ class Terminal:
     """One shell, and what runs beside it."""
 
     def __init__(self, directory: Path) -> None:
-        self.port = f":{free_port()}"
+        self._ports = {shown: f":{free_port()}" for shown in PORTS}
         programs = directory / "bin"
         programs.mkdir()
         for name, command in (("cms", f"{sys.executable} -m cli.main"), ("python", sys.executable)):
@@ -66,7 +66,7 @@ class Terminal:
             "PYTHONPATH": str(Path(__file__).parents[2]),
             "HOME": str(self.home),
             "TMPDIR": str(directory),
-            "CMS_PORT": self.port[1:],
+            "CMS_PORT": self._ports[PORTS[0]][1:],
             "NO_COLOR": "1",
             **{f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in who.items()},
         }
@@ -86,16 +86,27 @@ class Terminal:
         end = f"--- {os.urandom(8).hex()}"
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
-        command = command.replace(PORT, self.port)
+        command = self.with_ports(command)
         self._shell.stdin.write(f"{command}\nprintf '\\n{end} %s\\n' $?\n")
         self._shell.stdin.flush()
         lines: list[str] = []
         for line in self._shell.stdout:
             if line.startswith(end):
                 output = "".join(lines).removesuffix("\n")
-                return output.replace(self.port, PORT), int(line.removeprefix(end))
+                return self._as_shown(output), int(line.removeprefix(end))
             lines.append(line)
         raise AssertionError(f"the shell ended in {command}:\n{''.join(lines)}")
+
+    def with_ports(self, text: str) -> str:
+        """A text of a page with the ports that are taken in place of those that it shows."""
+        for shown, taken in self._ports.items():
+            text = text.replace(shown, taken)
+        return text
+
+    def _as_shown(self, text: str) -> str:
+        for shown, taken in self._ports.items():
+            text = text.replace(taken, shown)
+        return text
 
     def directory(self) -> Path:
         return Path(self.type("pwd")[0].strip())
@@ -103,7 +114,7 @@ class Terminal:
     def start(self, command: str) -> None:
         """A command that goes on, as in a second terminal; returns once it serves."""
         process = subprocess.Popen(
-            ["bash", "-c", command],  # it becomes the command: signals reach it
+            ["bash", "-c", self.with_ports(command)],  # it becomes the command: signals reach it
             cwd=self.directory(),
             env=self._env,
             stdout=subprocess.DEVNULL,
@@ -113,7 +124,7 @@ class Terminal:
         until = time.monotonic() + _SECONDS
         while time.monotonic() < until and process.poll() is None:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1{self.port}/readyz", timeout=5):
+                with urllib.request.urlopen(f"http://127.0.0.1{self._ports[PORTS[0]]}/readyz", timeout=5):
                     return
             except OSError:
                 time.sleep(0.05)
@@ -158,7 +169,7 @@ def test_a_guide_can_be_followed(name: str, terminal: Terminal, request: pytest.
         where = f"{name}:{block.line}"
         if "title" in block.settings:
             assert f"`{block.settings['title']}`" in block.before, f"{where}: the file's name is not said above it"
-            write(terminal.directory(), replace(block, text=block.text.replace(PORT, terminal.port)))
+            write(terminal.directory(), replace(block, text=terminal.with_ports(block.text)))
             continue
         if block.language == "sh":
             readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
