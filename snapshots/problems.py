@@ -14,7 +14,7 @@ KEPT_PER_KIND = 300
 
 WARNING_CLASSES: Final[Mapping[str, frozenset[str]]] = {
     "references": frozenset({"dangling-reference", "ambiguous-reference"}),
-    "links": frozenset({"dangling-link"}),
+    "links": frozenset({"dangling-link", "no-page-url"}),
     "translations": frozenset({"lost-reference", "lagging-translation"}),
 }
 """The kinds of warnings in each class that ``strict`` in workspace.yaml can make errors."""

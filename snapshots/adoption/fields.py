@@ -21,6 +21,7 @@ from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.definitions.model import HiddenKey
 from snapshots.definitions.names import RESERVED_FIELD_IDS
 from snapshots.documents.document import SYSTEM_KEYS, Plain, RawValue
+from snapshots.documents.headings import first_heading
 from snapshots.documents.publicity import (
     ends_by,
     is_for_everybody,
@@ -125,7 +126,7 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     """Return the fields of a collection. ``entries`` has the names of the entries of all, by endpoint."""
     result = Inferred(id=collection.id)
     known = _Known(entries, set())
-    seen = _read_all(root, collection, known)
+    seen = _read_all(root, collection, known, headings=site.titles_by_heading)
     values = seen.values
     result.has_body, result.count = seen.has_body, seen.count
     if seen.has_items and "id" not in values:
@@ -174,6 +175,8 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
             if site.kind == "Jekyll" and key in _WORDS and field.type in _OF_WORDS and present:
                 field = _of_words(field, present)
             result.fields.append(field)
+    if site.titles_by_heading and seen.headings:
+        _add_titles(result, seen)
     result.may_start = "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta
     if collection.date is not None:
         named = [key for key in values if key.lower() == "date" and any(map(_is_date, values[key]))]
@@ -184,6 +187,19 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     result.dates = len(dated)
     result.dates_without_offset = sum(_OFFSET.search(value) is None for value in dated)
     return result
+
+
+def _add_titles(result: Inferred, seen: _Seen) -> None:
+    """Have headings be the titles of the texts whose front matter has none."""
+    at = next((at for at, one in enumerate(result.fields) if one.key == "title"), None)
+    if at is None and "title" not in {one.id.lower() for one in result.fields}:
+        every = seen.headings == seen.count
+        result.fields.insert(0, InferredField("title", "$heading", FieldType.TEXT, every))
+    elif at is not None and result.fields[at].type in (FieldType.TEXT, FieldType.TEXTAREA):
+        every = len([value for value in seen.values["title"] if not _is_nothing(value)]) + seen.headings == seen.count
+        result.fields[at] = msgspec.structs.replace(
+            result.fields[at], key="{title} || $heading", type=FieldType.TEXT, required=every
+        )
 
 
 def _are_names(values: list[RawValue], count: int) -> bool:
@@ -198,18 +214,22 @@ class _Seen(msgspec.Struct):
     values: dict[str, list[RawValue]] = msgspec.field(default_factory=dict)
     """By key, in the order of the documents."""
     count: int = 0
+    headings: int = 0
+    """Texts that have a heading, and no title above."""
     has_body: bool = False
     has_items: bool = False
     all_keyed: bool = True
     all_texts: bool = True
 
 
-def _read_all(root: Path, collection: Collection, known: _Known) -> _Seen:
+def _read_all(root: Path, collection: Collection, known: _Known, *, headings: bool) -> _Seen:
     seen = _Seen()
     for file in collection.files:
         for document in documents_of(root, file, collection.collection):
             seen.count += 1
             seen.has_body = seen.has_body or document.body is not None
+            if headings and document.body is not None and _is_nothing(document.values.get("title")):
+                seen.headings += first_heading(document.body) is not None
             seen.has_items = seen.has_items or document.item is not None
             seen.all_keyed = seen.all_keyed and document.key is not None
             seen.all_texts = seen.all_texts and isinstance(document.value, str)

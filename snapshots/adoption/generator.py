@@ -73,6 +73,10 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether those patterns are relative to the site, not to the folder of the content."""
     more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
     """Returns further files that are left out, with patterns relative to the site, given it and its files."""
+    dated_names: tuple[str, ...] = ()
+    """The folders of the content, or ``""`` for all, in which a name such as ``2026-01-31-news.md`` gives the date."""
+    titles_by_heading: bool = False
+    """Whether the first heading is the title of a page whose front matter has none."""
     starts: tuple[str, ...] = ()
     """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
     starts_off: Setting | None = None

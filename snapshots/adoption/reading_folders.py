@@ -9,7 +9,7 @@ from snapshots.adoption.data import data_folders
 from snapshots.adoption.folders import folders_and_pages, is_markdown
 from snapshots.adoption.generator import Generator
 from snapshots.adoption.languages import Spoken, folders_of_languages, main_first, with_original
-from snapshots.adoption.site import Collection, Site, endings, in_folder, spelled
+from snapshots.adoption.site import Collection, Site, dated_by_name, endings, in_folder, spelled
 
 
 def read_folders(generator: Generator, root: Path, files: list[str]) -> Site:
@@ -20,6 +20,8 @@ def read_folders(generator: Generator, root: Path, files: list[str]) -> Site:
     for base in bases:
         mine = [file for file in files if file.startswith(base) and _base_of(file, bases) == base]
         made, found = _below(generator, root, base, mine, spoken)
+        for one in made if {"", base}.intersection(generator.dated_names) else ():
+            dated_by_name(one, base)
         if made and base in generator.translated:
             found += _add_translated(made, generator.translated[base], files, spoken)
         collections += made

@@ -22,7 +22,7 @@ from snapshots.adoption.generators.pelican import PELICAN
 from snapshots.adoption.generators.vitepress import VITEPRESS
 from snapshots.adoption.generators.zola import ZOLA
 
-PLAIN: Final = Generator(name="plain", known_by=("*", ".*"))
+PLAIN: Final = Generator(name="plain", known_by=("*", ".*"), titles_by_heading=True)
 """A folder that is no site of a known generator."""
 GENERATORS: Final = (
     *(ZOLA, HUGO, HEXO, JEKYLL, ELEVENTY, ASTRO, DOCUSAURUS, VITEPRESS, NUXT, MKDOCS, PELICAN, GATSBY, KEYSTATIC),

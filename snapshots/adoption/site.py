@@ -10,6 +10,11 @@ import msgspec
 from snapshots.adoption.languages import Spoken, ends_of_languages, folders_of_languages, with_original
 from snapshots.model import ApiKind
 
+DATE = "{year}-{month}-{day}"
+"""The template of a date that stands in the names of files."""
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_DATED = re.compile(rf"(?:^|/){_DAY}[-_][^/]+(?:$|/index\.[^/.]+$)")
+
 
 class Collection(msgspec.Struct):
     """Content of one sort, which becomes an API."""
@@ -55,6 +60,8 @@ class Site(msgspec.Struct):
     """The keys, in lower case, whose date ends a page's time."""
     kept_back: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     """The files of which the generator makes no pages: the pattern and the reason by which it leaves each out."""
+    titles_by_heading: bool = False
+    """Whether the first heading is the title of a page whose front matter has none."""
     understood: frozenset[str] = frozenset()
     """The keys, in lower case, by which the generator itself keeps pages back."""
     written_in: str | None = None
@@ -97,6 +104,29 @@ def in_folder(
     if has_other:
         found = with_original(found, spoken.main if spoken else None)
     return Collection(name, source, files, multilingual=bool(found)), found
+
+
+def dated_by_name(made: Collection, base: str) -> None:
+    """Have the names of files that begin with a date give it, where some do: in ``made``, of files below ``base``.
+
+    IDs stay the whole paths, or for dated files their names.
+    """
+    if made.multilingual or not any(_DATED.search(file.removeprefix(base)) for file in made.files):
+        return
+    source = []
+    for ending in endings(made.files):
+        inside = [f"/{file.removeprefix(base)}" for file in made.files if file.endswith(f".{ending}")]
+        for mark in "-_":
+            date = f"{literal(base)}**/{DATE}{mark}{{slug}}"
+            forms = {
+                f"{date}/index.{ending}": rf"/{_DAY}{mark}[^/]+/index\.",
+                f"{date}.{ending}": rf"/{_DAY}{mark}[^/]+$",
+            }
+            source += [form for form, expression in forms.items() if any(re.search(expression, one) for one in inside)]
+    made.source = [*source, *made.source]
+    part = "path" if any("{path}" in pattern for pattern in made.source) else "name"
+    made.id = made.id or f"{{{part}}} || {DATE}-{{slug}}"
+    made.date = DATE
 
 
 def _is_bundle(file: str, base: str, ending: str, ends: list[str]) -> bool:

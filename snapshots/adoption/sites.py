@@ -26,7 +26,26 @@ _COMPUTED = (
     "{} is computed by a program, which is not run: name the files that it leaves out under 'exclude', and see by "
     "`cms adopt compare` that none is published"
 )
-_OTHER_MARKUP = frozenset({"html", "htm", "adoc", "asciidoc", "org", "rst", "textile", "pandoc"})
+_OTHER_MARKUP = frozenset(
+    {
+        *(
+            "html",
+            "htm",
+            "adoc",
+            "asciidoc",
+            "org",
+            "rst",
+            "textile",
+            "pandoc",
+            "mdoc",
+            "markdoc",
+            "mdown",
+            "mkd",
+            "mkdn",
+        ),
+        *("mdwn", "qmd", "rmd", "ipynb", "svx", "njk", "liquid", "pug", "haml", "slim", "ejs", "hbs", "webc"),
+    }
+)
 """Extensions of pages that site generators read, and that are no content here."""
 _NO_CONTENT = frozenset(
     {"_includes", "_layouts", "_sass", "admin", "archetypes", "assets", "config", "layouts", "static", *_MADE}
@@ -53,6 +72,7 @@ def look_at(root: Path) -> Site:
     else:
         site.starts = ()
     site.ends = site.ends or makes.ends
+    site.titles_by_heading = makes.titles_by_heading
     site.understood = frozenset(makes.understood)
     if not site.timezone and makes.timezone is not None:
         site.timezone = next(filter(None, map(known_timezone, makes.timezone.values(root))), "")

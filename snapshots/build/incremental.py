@@ -33,7 +33,7 @@ from snapshots.build.pieces import (
 from snapshots.build.workers import BuildWorkers
 from snapshots.compile.assets import states
 from snapshots.compile.entries import UNKNOWN_KEY
-from snapshots.compile.richtext import ImageDoubt
+from snapshots.compile.richtext import NO_PAGE_URL, SHORTCODE, ImageDoubt
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
 from snapshots.model import Api, Workspace
@@ -391,6 +391,14 @@ def _repeated(api: Api, kind: str, what: str, count: int) -> str:
     if kind == UNKNOWN_KEY:
         hint = nearest(what, [path.name for path in api.every_field()])
         return f"key {what!r} is not a field of {api.endpoint}{times}{hint}"
+    if kind == SHORTCODE:
+        shown, _, name = what.partition("\n")
+        return (
+            f"{shown} stays in the text{times}: under 'shortcodes' in workspace.yaml, set what to do with {name!r} "
+            "(leave, drop or replace)"
+        )
+    if kind == NO_PAGE_URL:
+        return f"a link {what}{times}: it is delivered as written"
     if kind == ODD_ALIAS:
         return (
             f"{what}: what is neither an ID nor an address that begins with / means nothing here{times}: correct it, "

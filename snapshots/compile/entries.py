@@ -455,7 +455,7 @@ class ApiCompiler:
                 continue
             finally:
                 rich_text = self._rich_text
-                if rich_text.removed or rich_text.doubts or rich_text.linked or rich_text.images:
+                if rich_text.removed or rich_text.left or rich_text.doubts or rich_text.linked or rich_text.images:
                     good = good and not any(doubt.is_error for doubt in rich_text.doubts)
                     self._report(source, number, document, item, language, plan, written, problems, repeated, said)
             delivered[plan.path.field.id] = value
@@ -595,6 +595,8 @@ class ApiCompiler:
 
         for removed in self._rich_text.removed:
             repeated.add(NOT_DELIVERED, removed.what, line_of(removed.way, removed.line), item, removed.count)
+        for left in self._rich_text.left:
+            repeated.add(left.kind, left.what, line_of(left.way, left.line), item, left.times)
         for image in self._rich_text.images:
             repeated.add(image.doubt.value, image.what, line_of(image.way, image.line), item)
         for doubt in self._rich_text.doubts:
@@ -612,6 +614,7 @@ class ApiCompiler:
         self._rich_text.linked.clear()
         self._rich_text.images.clear()
         self._rich_text.removed.clear()
+        self._rich_text.left.clear()
         self._rich_text.doubts.clear()
 
     def _status(self, written: RawValue, wrong: Wrong) -> Status | None:

@@ -48,6 +48,10 @@ class InvalidLink(ValueError):
     """A link to a content file leads to no page. The message names the reason, not the place."""
 
 
+class NoPageUrl(InvalidLink):
+    """A link leads to an entry of an API that has no pages: told once, however many such links there are."""
+
+
 class Links:
     """Resolves links to the pages of the APIs that have a ``page_url``."""
 
@@ -115,7 +119,7 @@ class Links:
     def _named_page(self, file: str, name: str) -> tuple[str, int, str, str | None]:
         """Return what ``_page`` does for the page that a name means."""
         if not self._has_pages:
-            raise InvalidLink("leads to a page, and no API has a 'page_url'")
+            raise NoPageUrl("leads to a page, and no API has a 'page_url'")
         if not name:
             return self._page(file, file)
         lang = next((said.lang for _, said, _ in self._paths.read(file) if said.lang is not None), None)
@@ -151,7 +155,8 @@ class Links:
             address = page_address(source.page_url, new or entry_id, lang)
             return address, number, new or entry_id, None if new is None else entry_id
         if feeds:
-            raise InvalidLink(f"leads to {path}, whose API has no 'page_url'")
+            endpoint = next(api.endpoint for api in workspace.apis if api.uid == feeds[0][0])
+            raise NoPageUrl(f"leads to an entry of {endpoint}, which has no 'page_url'")
         where = "itself" if path == file else path
         raise InvalidLink(f"leads to {where}, which does not belong to any API")
 

@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
 from html import escape, unescape
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import nh3
 
 from snapshots.aliases.reading import OLD_ID, Renamed
 from snapshots.compile.assets import ON_ONE_COMPUTER, Asset, Assets, MissingAsset, is_local_path
-from snapshots.compile.links import InvalidLink, Link, Links
+from snapshots.compile.links import InvalidLink, Link, Links, NoPageUrl
 from snapshots.compile.markdown import SMALL, render
 from snapshots.compile.markup import ADDRESSES, ANY_TAG, Removed, is_allowed_url, removed
 from snapshots.compile.plain_html import ID_PREFIX, decoded, one_line, plain_text
@@ -102,6 +103,23 @@ class TextDoubt:
     """The way from the field to the text, where that is in a group."""
 
 
+SHORTCODE = "shortcode"
+NO_PAGE_URL = "no-page-url"
+
+
+class Left(NamedTuple):
+    """What stays in a text as it is written, since no setting says what to do with it."""
+
+    kind: str
+    """``SHORTCODE`` or ``NO_PAGE_URL``."""
+    what: str
+    """The tag as people know it, and in a second line its name in the settings; or what is wrong with a link."""
+    times: int
+    line: int
+    """The line of the text with the first, from 0."""
+    way: Steps
+
+
 class ImageDoubt(StrEnum):
     """The kinds of doubt about an image."""
 
@@ -174,6 +192,7 @@ class RichText:
         self.way: Steps = ()
         self.removed: list[Removed] = []
         self.doubts: list[TextDoubt] = []
+        self.left: list[Left] = []
         self.linked: list[tuple[int, Link, Steps]] = []
         """Links to pages, each with its line in the text, from 0, and the way to the text."""
         self._followed: dict[str, Link | InvalidLink | MissingAsset] = {}
@@ -201,10 +220,13 @@ class RichText:
             raise ValueError(_too_long(text))
 
         def doubtful(offset: int, message: str) -> None:
-            self.doubts.append(TextDoubt(text.count("\n", 0, offset), "shortcode", message, way=self.way))
+            self.doubts.append(TextDoubt(text.count("\n", 0, offset), SHORTCODE, message, way=self.way))
 
         plain = self._shortcodes.replaced(text, doubtful, mdx=self.file.lower().endswith(".mdx"))
         self._plain = plain
+        for (shown, name), places in self._shortcodes.left.items():
+            line = text.count("\n", 0, places[0])
+            self.left.append(Left(SHORTCODE, f"{shown}\n{name}", len(places), line, self.way))
         return self._sanitised(render(plain), text)
 
     def _sanitised(self, html: str, written: str) -> tuple[str, str]:
@@ -281,6 +303,8 @@ class RichText:
             elif isinstance(found, MissingAsset):
                 message = f"{_cut(href)} {_cut(str(found))}"
                 self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=True, way=self.way))
+            elif isinstance(found, NoPageUrl):
+                self.left.append(Left(NO_PAGE_URL, str(found), 1, line, self.way))
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
                 self.doubts.append(TextDoubt(line, "dangling-link", message, way=self.way))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import nh3
 
+from snapshots.compile.blocks import CONTAINER, EMBED, WIKI_LINK, Found, found_in
 from snapshots.definitions.model import Shortcode
 
 MAX_LENGTH = 4_000_000
@@ -26,7 +27,7 @@ MAX_LENGTH = 4_000_000
 _SHOWN = 60
 """Characters of a tag that a warning shows."""
 
-_MAY_BE = re.compile(r"\{\{|\{%|\{#|\{/\*|%%|</?[A-Z]")
+_MAY_BE = re.compile(r"\{\{|\{%|\{#|\{/\*|%%|</?[A-Z]|:::|\[\[|\[!|!!!|\?\?\?")
 _SIMPLE_CODE = re.compile("`[^`]*`")
 _TOKEN = re.compile(
     r"""
@@ -49,6 +50,15 @@ _MDX = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_STATEMENTS = re.compile(
+    r"\s*(?:(?:import\s[^\n;]*?(?:\sfrom\s*)?[\"'][^\"'\n]+[\"'];?|import\s*\{[^}]*\}\s*from\s*[\"'][^\"'\n]+[\"'];?"
+    r"|export\s(?:const|default)\s[^\n]*)[ \t]*(?:\n\s*|\Z))+"
+)
+"""Lines of imports and exports at the beginning of a text."""
+STATEMENTS_OF_MD = "import-in-md"
+"""The name in the settings of those lines in files that are not called ``.mdx``; elsewhere they are text."""
+_TEXT_MARKS = frozenset({"%%", CONTAINER, WIKI_LINK, EMBED})
+"""Names of markup that no sanitising removes."""
 _COMMENT = re.compile(
     r"(?:\{%-?\s*(?P<liquid>end)?comment\s*-?%\}|\{\{[<%]\s*(?P<hugo>/)?\s*comment\s*[>%]\}\})", re.IGNORECASE
 )
@@ -92,6 +102,13 @@ class _Token:
     partner: _Token | None = None
 
     @property
+    def kind(self) -> str:
+        """The tag as a warning about all of its kind shows it."""
+        if self.is_component:
+            return f"<{self.name}>"
+        return f"{{{{ … | {self.name} }}}}" if " | " in self.written and self.written.startswith("{{") else self.written
+
+    @property
     def is_component(self) -> bool:
         return self.written.startswith("<")
 
@@ -115,15 +132,20 @@ class Shortcodes:
 
     def __init__(self, named: Mapping[str, Shortcode]) -> None:
         self._named = named
+        self._takes_statements = STATEMENTS_OF_MD in named
+        """Whether lines of imports can begin a file that is not called ``.mdx``, as in Docusaurus."""
         self._first_words = {name.partition(" ")[0] for name in named}
         self._pieces: list[_Piece] = []
         """The pieces of the last text; empty if the text is unchanged."""
+        self.left: dict[tuple[str, str], list[int]] = {}
+        """The places in the last text of tags that stay in it, by the tag as a warning shows it, and its name."""
         self._verbatim: list[tuple[int, int]] = []
         """The places in the text between ``raw`` and ``endraw``, in which no tag is one."""
 
     def forget(self) -> None:
         """Forget the last text: the next one has no shortcodes."""
         self._pieces = []
+        self.left = {}
 
     def replaced(self, text: str, report: Report, *, mdx: bool) -> str:
         """Return a Markdown text with its shortcodes replaced. Raises ``ValueError`` when it grows too long."""
@@ -168,8 +190,10 @@ class Shortcodes:
 
     def _may_have(self, text: str) -> bool:
         """Return False, in a moment, for most texts without a tag to replace or to report."""
-        if "{" not in text and "%%" not in text and "<" not in text:
+        if not any(mark in text for mark in ("{", "%%", "<", ":::", "[[", "[!", "!!!", "???", "import", "export")):
             return False
+        if self._takes_statements and _STATEMENTS.match(text):
+            return True
         if "`" not in text:
             return _MAY_BE.search(text) is not None
         if "``" in text or "~~~" in text or any(map(text.__contains__, self._first_words)):
@@ -181,6 +205,11 @@ class Shortcodes:
         code = _Code(text)
         self._verbatim.clear()
         found = list(self._found(text, code, report))
+        found += [self._block(block) for block in found_in(text) if not code.holds(block.start)]
+        found.sort(key=lambda token: token.start)
+        if not mdx and self._takes_statements and (statements := _STATEMENTS.match(text)) is not None:
+            found = [token for token in found if token.start >= statements.end()]
+            found.insert(0, _Token(*statements.span(), STATEMENTS_OF_MD, "import …", stands_alone=True))
         if mdx:
             taken = [(token.start, token.end) for token in found]
             found += [token for token in _mdx(text) if not _within(taken, token.start)]
@@ -197,13 +226,9 @@ class Shortcodes:
                 continue
             if token.shortcode is None:
                 # Sanitising removes JSX that looks like HTML, and says so.
-                stays = mdx or "{" in token.written or token.name == "%%"
+                stays = mdx or "{" in token.written or token.name in _TEXT_MARKS
                 if not token.closes and stays:
-                    report(
-                        token.start,
-                        f"{token.written} stays in the text: under 'shortcodes' in workspace.yaml, set what to do with "
-                        f"{_cut(token.name)!r} (leave, drop or replace)",
-                    )
+                    self.left.setdefault((token.kind, _cut(token.name)), []).append(token.start)
                 if not (stays and token.is_component):
                     continue
                 token.shortcode, token.closes, token.stands_alone = Shortcode("leave"), False, True
@@ -215,6 +240,19 @@ class Shortcodes:
             if not code.holds(left.start()) and not is_read:
                 report(left.start(), f"{left[0].strip()}… stays in the text: it has no end, or one that cannot be read")
         return tokens
+
+    def _block(self, block: Found) -> _Token:
+        shortcode = Shortcode("replace", block.instead) if block.instead else None
+        return _Token(
+            block.start,
+            block.end,
+            block.name,
+            block.written,
+            block.arguments,
+            block.closes,
+            block.stands_alone,
+            shortcode,
+        )
 
     def _said_of(self, token: _Token) -> Shortcode | None:
         """Return the replacement of a tag, by its name and its first parameter, or by its name alone."""

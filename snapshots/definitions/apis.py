@@ -22,7 +22,7 @@ _RESERVED_FIELDS = {name.lower(): name for name in RESERVED_FIELDS}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _KEYS_ONLY = frozenset({"id", "lang", "draft", "draftKey"})
 """The members of ``meta`` that may be a key or empty, but no other expression."""
-_VARIABLES = ("$body", "$name", "$path")
+_VARIABLES = ("$body", "$heading", "$name", "$path")
 
 
 def make_api(definition: WellFormed, around: WorkspaceFacts, problems: Problems) -> tuple[Api, ApiSource] | None:
@@ -150,6 +150,9 @@ def _expression_problems(text: str, parts: set[str]) -> Iterator[str]:
         if text not in named:
             yield f"{text!r} is nothing that can be read: there are {', '.join(sorted(named))}{nearest(text, named)}"
         return
+    for one in text.split(" || ") if " || " in text else ():
+        if one.startswith("$"):
+            yield from _expression_problems(one, parts)
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:
         yield f"{text!r} has a brace without its other half"

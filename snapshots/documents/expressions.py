@@ -1,9 +1,10 @@
 """Compile a ``from:``, ``meta:`` or ``id:`` expression into the function that reads its value from a document.
 
-Four forms (workspace-format, "apis/*.yaml" and "Sources"):
+Five forms (workspace-format, "apis/*.yaml" and "Sources"):
 
 - ``title``              a key of the document; ``bio.en`` reads inside a mapping
 - ``$body`` ``$name`` ``$path`` ``$section``   the Markdown text, the file's stem, its path, a named part of the pattern
+- ``$heading``           the words of the Markdown text's first heading of level 1
 - ``{year}-{month}``     a template over named parts and the document's own keys; ``{a|b}``: the first with a value;
   ``{date} || {year}-{month}``: the first of the templates that are complete
 - ``title.{lang}``       a key path in which ``{lang}`` is the language of the version
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from snapshots.documents.document import ContentDocument, Plain, RawValue, is_missing, is_null
+from snapshots.documents.headings import first_heading
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -60,6 +62,8 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
     """
     if text == "$body":
         return _body(fallback_key)
+    if text == "$heading":
+        return Expression(lambda document, _file_facts: _heading(document), frozenset())
     if text == "$path":
         return Expression(lambda _document, file_facts: file_facts.path, frozenset())
     if text == "$value":
@@ -75,7 +79,10 @@ def parse_expression(text: str, *, languages: tuple[str, ...], fallback_key: str
         return _path(text)
     if set(_PLACEHOLDER.findall(text)) == {"lang"}:
         return _path_by_language(text, languages)
-    return _first([_template(one) for one in text.split(" || ")])
+    alternatives = text.split(" || ")
+    return _first(
+        [parse_expression(one, languages=languages) if one.startswith("$") else _template(one) for one in alternatives]
+    )
 
 
 def _first(templates: list[Expression]) -> Expression:
@@ -86,6 +93,10 @@ def _first(templates: list[Expression]) -> Expression:
         return next((value for one in templates if (value := one.read(document, file_facts)) is not None), None)
 
     return Expression(read, frozenset().union(*(one.keys for one in templates)))
+
+
+def _heading(document: ContentDocument) -> str | None:
+    return None if document.body is None else first_heading(document.body)
 
 
 def _body(fallback_key: str | None) -> Expression:

@@ -9,7 +9,8 @@ from snapshots.documents.document import format_of
 
 _DOCUMENTS: Final = frozenset({"doc", "docx", "odt", "pages", "rtf"})
 _TABLES: Final = frozenset({"csv", "numbers", "ods", "tsv", "xls", "xlsx"})
-_TEXTS: Final = frozenset({"adoc", "asciidoc", "htm", "html", "mdoc", "org", "rst", "text", "textile", "txt"})
+_MARKUP: Final = frozenset({"adoc", "asciidoc", "htm", "html", "ipynb", "markdoc", "mdoc", "org", "qmd", "rmd", "rst"})
+_TEXTS: Final = frozenset({"text", "textile", "txt"}) | _MARKUP
 STRAYS: Final = _DOCUMENTS | _TABLES | _TEXTS
 """Extensions, in lower case, of files that people take for content, and nothing reads."""
 OF_REPOSITORIES: Final = frozenset({"README", "LICENSE", "LICENCE", "CHANGELOG", "CONTRIBUTING", "AGENTS", "CLAUDE"})

@@ -7,6 +7,7 @@ from pathlib import Path
 from snapshots.adoption.configured.setting import Setting
 from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import Spoken, main_first
+from snapshots.adoption.shortcodes import ALERTS, STATEMENTS
 from snapshots.adoption.site import Site, in_folder, spelled
 
 _BASE = "src/content/"
@@ -50,4 +51,5 @@ ASTRO = Generator(
     main_language=(_MAIN, _DEFAULT),
     language_settings=_LOCALES,
     read=_read,
+    tags=ALERTS | STATEMENTS,
 )

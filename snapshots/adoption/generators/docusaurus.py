@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from snapshots.adoption.configured.setting import Listed, Setting
 from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.shortcodes import ALERTS, STATEMENTS
 
 _UNDERSCORE = "Docusaurus leaves out names that begin with _"
 
 DOCUSAURUS = Generator(
     name="Docusaurus",
+    dated_names=("blog/",),
+    titles_by_heading=True,
     understood=("draft", "unlisted"),
     in_utc=True,
     known_by=("docusaurus.config.*",),
@@ -31,4 +34,5 @@ DOCUSAURUS = Generator(
         LeftOut("tags.yml", "Docusaurus reads them as data"),
         LeftOut("authors.yml", "Docusaurus reads them as data"),
     ),
+    tags=ALERTS | STATEMENTS,
 )

@@ -33,6 +33,7 @@ def _by_data(root: Path, files: list[str]) -> Iterator[LeftOut]:
 
 ELEVENTY = Generator(
     name="Eleventy",
+    dated_names=("",),
     understood=("permalink",),
     in_utc=True,
     known_by=_CONFIGURATION,

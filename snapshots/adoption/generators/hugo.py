@@ -169,6 +169,6 @@ HUGO = Generator(
     starts_off=Setting(FILES, r"(?i)^[\s\"]*buildFuture[\"]?\s*[:=]\s*(true)"),
     ends=_PUBLISHED_UNTIL,
     address_settings=(permalinks((*FILES, *(f"config/_default/permalinks.{ending}" for ending in ENDINGS))),),
-    tags=_LINKS | {"comment": ""},
+    tags=_LINKS | {"comment": "", "highlight": "\n```{0}{inner}```\n"},
     read=_read,
 )

@@ -155,6 +155,6 @@ JEKYLL = Generator(
     starts_off=Setting(("_config.yml", "_config.yaml"), r"^future:\s*(true)"),
     addresses=("/:categories/:year/:month/:day/:title.html", "/:collection/:path"),
     address_settings=(permalinks(("_config.yml", "_config.yaml")),),
-    tags={"comment": "", "raw": "{inner}"},
+    tags={"comment": "", "raw": "{inner}", "highlight": "\n```{0}{inner}```\n"},
     read=_read,
 )

@@ -9,6 +9,7 @@ _CONFIGURATION = ("mkdocs.yml", "mkdocs.yaml")
 
 MKDOCS = Generator(
     name="MkDocs",
+    titles_by_heading=True,
     known_by=_CONFIGURATION,
     content=("docs/",),
     content_settings=(Setting(_CONFIGURATION, r"^docs_dir:\s*[\"']?([^\s\"'#]+)"),),

@@ -10,6 +10,7 @@ _PARTIAL = "Nuxt Content makes no pages of names that begin with _ or -"
 
 NUXT = Generator(
     name="Nuxt Content",
+    titles_by_heading=True,
     understood=("draft", "published"),
     in_utc=True,
     known_by=_CONFIGURATION,

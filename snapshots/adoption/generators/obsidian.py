@@ -20,5 +20,5 @@ OBSIDIAN = Generator(
         Setting((".obsidian/templates.json",), r"\"folder\"\s*:\s*\"([^\"]+)\""),
         Listed((".obsidian/app.json",), ("userIgnoreFilters",)),
     ),
-    tags={"%%": ""},
+    tags={"%%": "", "[[": "{text}"},
 )

@@ -9,6 +9,7 @@ _CONFIGURATION = ("pelicanconf.py",)
 
 PELICAN = Generator(
     name="Pelican",
+    dated_names=("",),
     understood=("status",),
     timezone=Setting(_CONFIGURATION, r"^TIMEZONE\s*=\s*[\"']([^\"']+)"),
     known_by=_CONFIGURATION,

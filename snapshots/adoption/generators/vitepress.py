@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from snapshots.adoption.configured.setting import Listed, Setting
 from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.shortcodes import ALERTS
 
 _CONFIGURATION = tuple(
     f"{folder}.vitepress/config{ending}" for folder in ("", "*/") for ending in (".*", "/index.*", "/*.ts")
@@ -11,6 +12,7 @@ _CONFIGURATION = tuple(
 
 VITEPRESS = Generator(
     name="VitePress",
+    titles_by_heading=True,
     in_utc=True,
     known_by=(".vitepress", "*/.vitepress"),
     beside=True,
@@ -28,4 +30,5 @@ VITEPRESS = Generator(
     ),
     data=False,
     left_out_settings=(Listed(_CONFIGURATION, ("srcExclude",)),),
+    tags=ALERTS,
 )

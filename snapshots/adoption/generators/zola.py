@@ -9,6 +9,7 @@ _CONFIGURATION = ("config.toml", "zola.toml")
 
 ZOLA = Generator(
     name="Zola",
+    dated_names=("",),
     understood=("draft", "render"),
     in_utc=True,
     known_by=_CONFIGURATION,

@@ -121,7 +121,7 @@ def test_names_lead_to_pages(site: Site, written: str, address: str) -> None:
         ),
         (
             '{{ "/en/about/" | absolute_url }}',
-            "{{ \"/en/about/\" | absolute_url }} stays in the text: under 'shortcodes' in workspace.yaml, set what to "
+            "{{ … | absolute_url }} stays in the text: under 'shortcodes' in workspace.yaml, set what to "
             "do with 'absolute_url' (leave, drop or replace)",
         ),
     ],
@@ -198,7 +198,7 @@ def test_without_pages_a_name_is_told(site: Site) -> None:
     for name, text in (("pages", PAGES), ("posts", POSTS)):
         site.write(f"apis/{name}.yaml", "\n".join(line for line in text.splitlines() if "page_url" not in line))
     site.write("content/docs/x.md", FRONT + '[a]({{< ref "about" >}}) [b](../about.md)\n')
-    told = "the link @/about leads to a page, and no API has a 'page_url': it is delivered as written"
+    told = "a link leads to a page, and no API has a 'page_url': it is delivered as written"
     assert site.problems() == [f"content/docs/x.md:4: warning: {told}"]
 
 

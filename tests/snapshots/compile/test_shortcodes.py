@@ -27,7 +27,9 @@ NAMED = {
 def replaced(text: str, *, mdx: bool = False) -> tuple[str, list[tuple[int, str]]]:
     """Return a text without its shortcodes, and the places and the first words of the warnings."""
     doubts: list[tuple[int, str]] = []
-    result = Shortcodes(NAMED).replaced(text, lambda place, message: doubts.append((place, message)), mdx=mdx)
+    shortcodes = Shortcodes(NAMED)
+    result = shortcodes.replaced(text, lambda place, message: doubts.append((place, message)), mdx=mdx)
+    doubts += [(place, shown) for (shown, _), places in shortcodes.left.items() for place in places]
     return result, sorted((place, message.partition(" stays")[0].partition(" closes")[0]) for place, message in doubts)
 
 
@@ -67,16 +69,51 @@ def test_replaced(text: str, expected: str) -> None:
     [
         ('a {{< no a="b" >}} {{% no %}}x{{% /no %}}', [(2, "{{< no >}}"), (19, "{{% no %}}")]),
         ("{% no x %}{% endno %}", [(0, "{% no %}")]),
-        ("{{ page.title }} {{ 'a' | b }}", [(0, "{{ page.title }}"), (17, "{{ 'a' | b }}")]),
+        ("{{ page.title }} {{ 'a' | b }}", [(0, "{{ page.title }}"), (17, "{{ … | b }}")]),
         ("{% include other.html %}", [(0, "{% include %}")]),
         ("{{< /note >}} {% endads %}", [(0, "{{< /note >}}"), (14, "{% endads %}")]),
-        ("<Tabs items={['a']}>x</Tabs>", [(0, "<Tabs={…}>")]),
+        ("<Tabs items={['a']}>x</Tabs>", [(0, "<Tabs>")]),
         ("{{< note", [(0, "{{< note…")]),
+        ("a\n\n:::note\nb\n:::\n", [(3, ":::note")]),
+        ("a [[b]] ![[c.png]] [[d]](e) `[[f]]`", [(2, "[[…]]"), (8, "![[…]]")]),
         ("a\n{% if x", [(2, "{% if…")]),
     ],
 )
 def test_told(text: str, doubts: list[tuple[int, str]]) -> None:
     assert replaced(text)[1] == doubts
+
+
+CONTAINERS = {
+    ":::": Shortcode("replace", "<{alert}>{title}|{inner}</{alert}>"),
+    "::: code-group": Shortcode("replace", "{inner}"),
+    "[[": Shortcode("replace", "[{text}](@/{page})"),
+    "import-in-md": Shortcode("drop"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (":::tip[A *b*]\nx\n:::", "<tip>A *b*|\nx\n</tip>"),
+        ("::: danger Stop here\nx\n:::\ny", "<caution>Stop here|\nx\n</caution>\ny"),
+        ("::::info\n:::note\nx\n:::\n::::", "<note>Info|\n<note>Note|\nx\n</note>\n</note>"),
+        ("::: code-group\n```js [a.js]\n:::note\n```\n:::", "\n```js [a.js]\n:::note\n```\n"),
+        ("a ::: b\n:::\n", "a ::: b\n:::\n"),
+        ("[[A b|c]] [[D/E#F]] `[[x]]`", "[c](@/A b) [E &gt; F](@/D/E#F) `[[x]]`"),
+        ("> [!info]- Folded\n> x\n", "> [!NOTE] Folded\n> x\n"),
+        ("> [!bug]\n> x\n", "> [!CAUTION] Bug\n> x\n"),
+        ("> [!NOTE]\n> x\n> [!unheard] y", "> [!NOTE]\n> x\n> [!unheard] y"),
+        ('!!! warning "Hot"\n    a\n\n    - b\nc\n', "> [!WARNING] Hot\n> a\n>\n> - b\nc\n"),
+        ("- x\n\n  ??? note\n      a\n", "- x\n\n  > [!NOTE] Note\n  > a\n"),
+        ("!!! note\nb\n", "!!! note\nb\n"),
+        ("```\n> [!info] x\n!!! note\n    a\n```\n", "```\n> [!info] x\n!!! note\n    a\n```\n"),
+        ("import A from './a'\nimport {b,\n c} from \"x\";\n\nimport x\n", "import x\n"),
+        ("export const a = 1\n\n# A\n\nimport b from 'c'\n", "# A\n\nimport b from 'c'\n"),
+        ("import your luggage, from home\n", "import your luggage, from home\n"),
+    ],
+)
+def test_what_generators_have_besides_tags(text: str, expected: str) -> None:
+    assert Shortcodes(CONTAINERS).replaced(text, lambda place, message: pytest.fail(message), mdx=False) == expected
 
 
 def test_mdx() -> None:
@@ -87,7 +124,7 @@ def test_mdx() -> None:
     assert "import" not in result
     assert [what for _, what in doubts] == [
         "{…}",
-        "<Chart={…}>",
+        "<Chart>",
         "export …",
         "<Tab…",
         "{…}",
@@ -151,11 +188,12 @@ def test_comments_never_reach_a_text(text: str, plain: str | None, named: str) -
     """``plain`` is the text without settings, where nothing of it is in doubt; else each doubt is a warning."""
     for settings, expected in (({}, plain), (COMMENTS, named)):
         reports: list[tuple[int, str]] = []
-        made = Shortcodes(settings).replaced(text, lambda *report, to=reports: to.append(report), mdx=False)
+        shortcodes = Shortcodes(settings)
+        made = shortcodes.replaced(text, lambda *report, to=reports: to.append(report), mdx=False)
         told = [message for _, message in reports]
         assert made == (text if expected is None else expected)
         assert [one for one in told if "stays in the text" not in one] == []
-        assert bool(told) == (expected is None), told
+        assert bool(told or shortcodes.left) == (expected is None), told
 
 
 def test_a_comment_without_an_end_takes_the_rest_and_is_told() -> None:
