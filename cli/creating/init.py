@@ -227,7 +227,7 @@ def _written(directory: Path, found: Site, definitions: list[Definition], open_o
             for name, text in texts.items():
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 (directory / name).write_text(text, encoding="utf-8")
-            some, errors = leave_wrong(directory, definitions, Path(cache))
+            some, errors = leave_wrong(directory, found, definitions, Path(cache))
             if not some:
                 break
     return errors

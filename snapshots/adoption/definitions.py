@@ -73,6 +73,13 @@ def texts_of(
     ]
     if site.lang_map:
         head.append(f"lang_map: {{{', '.join(f'{_text(a)}: {_text(b)}' for a, b in site.lang_map.items())}}}")
+    if site.files_at_root or site.missing_assets:
+        folders = [f"folders: {_list(list(site.files_at_root))}"] if site.files_at_root else []
+        missing = ["missing: warn"] if site.missing_assets else []
+        one, many = "1 file that a text names is", f"{site.missing_assets:,} files that texts name are"
+        count = one if site.missing_assets == 1 else many
+        told = f"  # {count} not there: 'cms check' lists them" if site.missing_assets else ""
+        head.append(f"assets: {{{', '.join([*folders, *missing])}}}{told}")
     if site.shortcodes:
         head += _shortcodes(site.shortcodes)
     files = {"workspace.yaml": "\n".join(head) + "\n"}

@@ -73,6 +73,8 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether those patterns are relative to the site, not to the folder of the content."""
     more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
     """Returns further files that are left out, with patterns relative to the site, given it and its files."""
+    files_at_root: tuple[str, ...] = ()
+    """The folders whose files the site has at its root, where addresses in texts are relative to those of pages."""
     dated_names: tuple[str, ...] = ()
     """The folders of the content, or ``""`` for all, in which a name such as ``2026-01-31-news.md`` gives the date."""
     titles_by_heading: bool = False

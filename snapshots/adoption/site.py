@@ -60,6 +60,10 @@ class Site(msgspec.Struct):
     """The keys, in lower case, whose date ends a page's time."""
     kept_back: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     """The files of which the generator makes no pages: the pattern and the reason by which it leaves each out."""
+    files_at_root: tuple[str, ...] = ()
+    """The folders whose files the site has at its root, where addresses in texts are relative to those of pages."""
+    missing_assets: int = 0
+    """Files that texts name, and that are not there."""
     titles_by_heading: bool = False
     """Whether the first heading is the title of a page whose front matter has none."""
     understood: frozenset[str] = frozenset()

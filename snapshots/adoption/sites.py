@@ -72,6 +72,7 @@ def look_at(root: Path) -> Site:
     else:
         site.starts = ()
     site.ends = site.ends or makes.ends
+    site.files_at_root = tuple(folder for folder in makes.files_at_root if (root / folder).is_dir())
     site.titles_by_heading = makes.titles_by_heading
     site.understood = frozenset(makes.understood)
     if not site.timezone and makes.timezone is not None:

@@ -181,7 +181,12 @@ class PieceCompiler:
         self._made_ids = made_ids(definitions)
         self._site_paths = site_paths(definitions)
         base = definitions.rich_text.assets_url
-        self._assets = Assets(root, base or "", strip=definitions.rich_text.strips_assets)
+        self._assets = Assets(
+            root,
+            base or "",
+            strip=definitions.rich_text.strips_assets,
+            folders=definitions.rich_text.assets_folders,
+        )
         links = Links(definitions, self._assets.named)
         self._rich_text = RichText(definitions.rich_text, links, None if base is None else self._assets)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -137,9 +137,10 @@ def states(root: Path) -> Callable[[str], str]:
 class Assets:
     """Finds the assets of a workspace. ``used`` are those that texts have named so far, for the caller to take."""
 
-    def __init__(self, root: Path, base: str, *, strip: bool = False) -> None:
+    def __init__(self, root: Path, base: str, *, strip: bool = False, folders: Sequence[str] = ()) -> None:
         """``base`` is the beginning of delivered addresses; names follow it. With ``strip``, pictures are delivered
-        without their metadata."""
+        without their metadata. In ``folders`` are the files that the site has at its root."""
+        self._roots = folders
         self._root, self._base, self._strip = root, base, strip
         self._known: dict[str, tuple[str, str, Asset]] = {}
         self._folders = Folders(root)
@@ -159,6 +160,9 @@ class Assets:
         path = normpath(join(dirname(file), written))
         if splitext(path)[1].lower()[1:] not in TYPES:
             return None
+        if self._roots and not file_state(self._root, path):
+            self.used.setdefault(path, AssetUse(path, "", ""))  # compiled again when it comes
+            path = self._by_page(file, written) or path
         if path.startswith("../"):
             raise MissingAsset("leads out of the workspace")
         if path.startswith(".") or "/." in path:
@@ -170,6 +174,28 @@ class Assets:
             known = self._known[path] = (state, *self._read(path))
         self.used[path] = AssetUse(path, known[1], _proven(state))
         return replace(known[2], url=self._base + known[1] + found[2])
+
+    def _by_page(self, file: str, written: str) -> str | None:
+        """Return the file to which an address leads that is relative to that of a file's page; ``None`` for none.
+
+        The page of ``content/posts/hello.md`` is a folder of the site, ``posts/hello/``: which of the folders above are
+        part of that address, only the site knows.
+        """
+        name = file.rpartition("/")[2].partition(".")[0]
+        above = file.split("/")[:-1]
+        page = above if name in ("index", "_index") else [*above, name]
+        beside = normpath("/".join([*page, written]))
+        in_roots = [
+            normpath("/".join([root, *page[start:], written])) for start in range(len(page) + 1) for root in self._roots
+        ]
+        allowed = [one for one in in_roots if one.startswith(tuple(f"{root}/" for root in self._roots))]
+        for path in [beside, *allowed]:
+            if path.startswith((".", "/")) or "/." in path:
+                continue
+            if file_state(self._root, path):
+                return path
+            self.used.setdefault(path, AssetUse(path, "", ""))
+        return None
 
     def named(self, folder: str, stem: str) -> list[str]:
         """Return the names in a folder that are ``stem``, or begin with it and a dot.

@@ -301,13 +301,18 @@ class RichText:
                     )
                     self.doubts.append(TextDoubt(line, OLD_ID, message, way=self.way))
             elif isinstance(found, MissingAsset):
-                message = f"{_cut(href)} {_cut(str(found))}"
-                self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=True, way=self.way))
+                self._tell_missing(line, href, found)
             elif isinstance(found, NoPageUrl):
                 self.left.append(Left(NO_PAGE_URL, str(found), 1, line, self.way))
             else:
                 message = f"the link {_cut(href)} {_cut(str(found))}: it is delivered as written"
                 self.doubts.append(TextDoubt(line, "dangling-link", message, way=self.way))
+
+    def _tell_missing(self, line: int, href: str, found: MissingAsset) -> None:
+        message = f"{_cut(href)} {_cut(str(found))}"
+        allowed = self._settings.allows_missing_assets
+        message += ": it is delivered as written" if allowed else ""
+        self.doubts.append(TextDoubt(line, "missing-asset", message, is_error=not allowed, way=self.way))
 
     def _tell_local_paths(self, html: str, written: str) -> None:
         """Report pictures, videos and sounds that are named by a path on one computer."""
@@ -387,7 +392,13 @@ class RichText:
 
     def asset(self, url: str) -> Asset | None:
         """Return the asset that an address in a field leads to; ``None`` for any other. Raises ``MissingAsset``."""
-        return self._assets.found(self.file, url) if self._assets is not None else None
+        try:
+            return self._assets.found(self.file, url) if self._assets is not None else None
+        except MissingAsset as error:
+            if not self._settings.allows_missing_assets:
+                raise
+            self._tell_missing(0, url, error)
+            return None
 
     def _is_kept_class(self, tag: str, name: str) -> bool:
         if name in self._classes:

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import nh3
 
-from snapshots.compile.blocks import CONTAINER, EMBED, WIKI_LINK, Found, found_in
 from snapshots.definitions.model import Shortcode
+from snapshots.documents.markdown_blocks import CONTAINER, EMBED, WIKI_LINK, Found, found_in
 
 MAX_LENGTH = 4_000_000
 """Characters of a text with its shortcodes replaced."""

@@ -75,6 +75,11 @@ class RichTextSettings(msgspec.Struct, frozen=True):
     ``None``: the site has its own, so addresses are delivered as written and never checked."""
     strips_assets: bool = False
     """Whether pictures are delivered without their metadata."""
+    assets_folders: tuple[str, ...] = ()
+    """The folders whose files the site has at its root, where files are looked for that a page names by addresses
+    relative to its own."""
+    allows_missing_assets: bool = False
+    """Whether a text may name a file that is not there: told, and delivered as written."""
     image_widths: tuple[int, ...] = ()
     """The widths in pixels that rich texts offer of each picture, so that browsers can choose."""
 

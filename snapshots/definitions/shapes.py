@@ -245,11 +245,21 @@ class MarkdownShape(_Shape):
     ] = Field(default_factory=list)
 
 
+def _folder(value: str) -> str:
+    if value.startswith("/") or any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
+        raise ValueError(f"{value!r} is not a folder of the workspace: write it like static, without . and ..")
+    return value
+
+
 class AssetsShape(_Shape):
     """``assets``; true and false stand for ``delivered`` alone."""
 
     delivered: Flag = True
     strip: Flag = False
+    folders: Annotated[list[Annotated[Text, AfterValidator(_folder)]], BeforeValidator(_one_or_list)] = Field(
+        default_factory=list
+    )
+    missing: Annotated[Text, _one_of(["error", "warn"])] = "error"
 
 
 def _assets(value: RawValue) -> RawValue:
@@ -399,7 +409,7 @@ _KEYS: dict[str, list[str]] = {
     "views": list(ViewsShape.model_fields),
     "signals": list(SignalsShape.model_fields),
     "markdown": list(MarkdownShape.model_fields),
-    "assets": ["strip"],
+    "assets": ["folders", "missing", "strip"],
     "images": list(ImagesShape.model_fields),
     "fields": _names(FieldShape),
     "groups": list(GroupShape.model_fields),

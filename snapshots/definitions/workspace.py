@@ -158,6 +158,8 @@ def _rich_text(shape: WorkspaceShape) -> RichTextSettings:
         shortcodes,
         assets_url,
         shape.assets.strip,
+        tuple(folder.strip("/") for folder in shape.assets.folders),
+        shape.assets.missing == "warn",
         tuple(shape.images.widths) if shape.assets_sizes else (),
     )
 

@@ -159,6 +159,7 @@ def _folders(root: Path) -> dict[str, str]:
 
 HUGO = Generator(
     name="Hugo",
+    files_at_root=("static",),
     understood=("draft", "headless", "_build", "build"),
     in_utc=True,
     known_by=FILES,

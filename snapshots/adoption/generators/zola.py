@@ -9,6 +9,7 @@ _CONFIGURATION = ("config.toml", "zola.toml")
 
 ZOLA = Generator(
     name="Zola",
+    files_at_root=("static",),
     dated_names=("",),
     understood=("draft", "render"),
     in_utc=True,

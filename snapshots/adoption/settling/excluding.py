@@ -68,8 +68,9 @@ def _patterns(files: set[str], among: set[str]) -> Iterator[str]:
     yield from made
 
 
-def leave_wrong(directory: Path, definitions: Iterable[Definition], cache: Path) -> tuple[bool, int]:
-    """Exclude the files of the workspace in ``directory`` that do not compile.
+def leave_wrong(directory: Path, site: Site, definitions: Iterable[Definition], cache: Path) -> tuple[bool, int]:
+    """Exclude the files of the workspace in ``directory`` that do not compile, and allow texts to name files that are
+    not there, as generators do.
 
     Return whether there was any, and the number of errors that are left: in files of many items, and in APIs most of
     whose files have some.
@@ -79,7 +80,9 @@ def leave_wrong(directory: Path, definitions: Iterable[Definition], cache: Path)
     for problem in found.kept:
         if problem.severity == "error" and not problem.item and problem.kind != "missing-asset":
             by_file.setdefault(problem.file, problem.message)
-    some = False
+    missing = sum(count for severity, kind, count in found.counts if (severity, kind) == ("error", "missing-asset"))
+    some = missing > 0 and not site.missing_assets
+    site.missing_assets = site.missing_assets or missing
     for one in definitions:
         wrong = [file for file in one.collection.files if file in by_file]
         if wrong and (len(wrong) <= _MOST * len(one.collection.files) or len(wrong) == 1):

@@ -149,3 +149,41 @@ def test_a_thousand_tags_of_a_kind_are_one_warning(tmp_path: Path) -> None:
     told = [one for one in check(root, tmp_path / "cache").kept if one.kind == "shortcode"]
     assert len(told) == 4
     assert all("stays in the text (1,000 times, first here)" in one.message for one in told)
+
+
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>'
+BY_PAGE = {
+    "hugo.toml": "baseURL = 'https://x.example'\n",
+    "static/posts/hello/in-static.svg": PICTURE,
+    "static/posts/of-section.svg": PICTURE,
+    "static/root.svg": PICTURE,
+    "content/posts/hello/in-content.svg": PICTURE,
+    "content/posts/beside.svg": PICTURE,
+    "content/posts/hello.md": page(
+        "a",
+        "",
+        "![a](in-static.svg) ![b](../of-section.svg) ![c](../../root.svg) ![d](in-content.svg) ![e](beside.svg) "
+        "![f](none.svg) ![g](../../../../secret.svg)",
+    ),
+    "content/posts/_index.md": page("index"),
+}
+
+
+def test_files_are_where_the_page_of_a_hugo_site_has_them(tmp_path: Path) -> None:
+    root = write_folder(tmp_path / "site", BY_PAGE)
+    assert adopt_site(root, root).errors == 0
+    said = (root / "workspace.yaml").read_text()
+    assert "assets: {folders: [static], missing: warn}  # 2 files that texts name are not there" in said
+    told = [one.message for one in check(root, tmp_path / "cache").kept if one.kind == "missing-asset"]
+    assert len(told) == 2
+    assert "none.svg leads to content/posts/none.svg, and there is no such file: it is delivered as written" in told
+    ((_, _, text),) = live(root, tmp_path / "store")
+    assert text.count("/assets/site/") == 5
+
+    (root / "content/posts/hello/none.svg").write_text(PICTURE)  # what was looked for and comes is found
+    ((_, _, text),) = live(root, tmp_path / "store")
+    assert text.count("/assets/site/") == 6
+    (root / "static/posts/of-section.svg").unlink()
+    (root / "content/posts/beside.svg").rename(root / "content/of-section.svg")
+    ((_, _, text),) = live(root, tmp_path / "store")
+    assert (text.count("/assets/site/"), "of-section" in text, "beside.svg" in text) == (5, True, True)
