@@ -54,6 +54,8 @@ Entries: TypeAlias = Mapping[str, frozenset[str]]
 """The names of entries, by the endpoint of their collection."""
 _WORDS = frozenset({"tags", "categories"})
 """Keys in which Jekyll takes a text for words, each a value."""
+_SHORT = 16
+"""Characters of a text that many files have, such as a tag or a day."""
 _OF_WORDS = frozenset({FieldType.TEXT, FieldType.MULTIPLE_SELECT})
 _IMAGE = re.compile(r"\S+\.(?:png|jpe?g|gif|webp|avif|svg)(?:\?\S*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
@@ -223,7 +225,7 @@ class _Seen(msgspec.Struct):
 
 
 def _read_all(root: Path, collection: Collection, known: _Known, *, headings: bool) -> _Seen:
-    seen = _Seen()
+    seen, shared = _Seen(), dict[tuple[type, str], str]()
     for file in collection.files:
         for document in documents_of(root, file, collection.collection):
             seen.count += 1
@@ -233,10 +235,19 @@ def _read_all(root: Path, collection: Collection, known: _Known, *, headings: bo
             seen.has_items = seen.has_items or document.item is not None
             seen.all_keyed = seen.all_keyed and document.key is not None
             seen.all_texts = seen.all_texts and isinstance(document.value, str)
-            known.absent.update(_absent((root / file).parent, list(document.values.values())))
+            known.absent.update(_absent(root, file, list(document.values.values())))
             for key, value in document.values.items():
-                seen.values.setdefault(key, []).append(value)
+                seen.values.setdefault(key, []).append(_shared(value, shared))
     return seen
+
+
+def _shared(value: RawValue, shared: dict[tuple[type, str], str]) -> RawValue:
+    """Return a value with the same objects for its equal short texts, of which large sites have very many."""
+    if isinstance(value, list):
+        return [_shared(one, shared) for one in value]
+    if isinstance(value, str) and len(value) <= _SHORT:
+        return shared.setdefault((type(value), value), value)
+    return value
 
 
 def _add_period(
@@ -291,18 +302,18 @@ def _of_words(field: InferredField, present: list[RawValue]) -> InferredField:
     return msgspec.structs.replace(field, type=FieldType.MULTIPLE_SELECT, note=note)
 
 
-def _absent(folder: Path, values: list[RawValue]) -> Iterator[str]:
-    """Return the addresses of pictures, relative to a folder, that lead to no file."""
+def _absent(root: Path, file: str, values: list[RawValue]) -> Iterator[str]:
+    """Return the addresses of pictures, relative to a file, that lead to no file."""
     for value in values:
         if isinstance(value, dict):
-            yield from _absent(folder, list(value.values()))
+            yield from _absent(root, file, list(value.values()))
         elif isinstance(value, list):
-            yield from _absent(folder, value)
+            yield from _absent(root, file, value)
         elif (
             isinstance(value, str)
             and _IMAGE.fullmatch(value)
             and is_relative_asset(value)
-            and not (folder / unquote(value.partition("?")[0])).is_file()
+            and not ((root / file).parent / unquote(value.partition("?")[0])).is_file()
         ):
             yield str(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -150,23 +151,26 @@ def _content_files(root: Path) -> tuple[list[str], list[str]]:
     """Return every file that could be content, and every page in another markup, relative to the site."""
     found: list[str] = []
     others: list[str] = []
-    waiting = [root]
+    waiting = [""]
     while waiting:
         directory = waiting.pop()
         try:
-            entries = list(directory.iterdir())
+            with os.scandir(root / directory) as opened:
+                entries = list(opened)
         except OSError:
             continue
         for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink() or not _is_text(entry.name):
+            name = entry.name
+            if name.startswith(".") or entry.is_symlink() or not _is_text(name):
                 continue
+            stem, _, ending = name.rpartition(".")
             if entry.is_dir():
-                if entry.name not in _NOT_READ or directory != root:
-                    waiting.append(entry)
-            elif format_of(entry.suffix[1:]) is not None and entry.is_file():
-                found.append(entry.relative_to(root).as_posix())
-            elif entry.suffix[1:] in _OTHER_MARKUP and entry.stem != "index" and entry.is_file():
-                others.append(entry.relative_to(root).as_posix())
+                if name not in _NOT_READ or directory:
+                    waiting.append(f"{directory}{name}/")
+            elif stem and format_of(ending) is not None and entry.is_file():
+                found.append(f"{directory}{name}")
+            elif stem not in ("", "index") and ending in _OTHER_MARKUP and entry.is_file():
+                others.append(f"{directory}{name}")
     return sorted(found), sorted(others)
 
 

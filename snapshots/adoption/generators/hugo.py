@@ -145,6 +145,8 @@ def _section(
 def _resources(files: list[str]) -> set[str]:
     """Return the files in page bundles that are no pages of their own."""
     bundles = {file.rpartition("/")[0] for file in files if _INDEX.search(file)}
+    if not bundles:
+        return set()
     return {
         file
         for file in files

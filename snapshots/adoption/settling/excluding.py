@@ -58,6 +58,8 @@ def leave_unchosen(root: Path, site: Site, definitions: list[Definition], texts:
 
 def _patterns(files: set[str], among: set[str]) -> Iterator[str]:
     """Return patterns that match ``files`` and no others ``among`` which they are: folders where all in one are."""
+    if not files:
+        return
     kept = among - files
     folders_kept = {str(folder) for file in kept for folder in PurePosixPath(file).parents}
     made: dict[str, None] = {}
