@@ -17,6 +17,7 @@ from engine.administration.heartbeats import READERS
 from engine.backup.newest import SAVED
 from engine.read.materialise.part_lists import LISTS, SHARED
 from engine.views.collecting.spool import VIEWS
+from engine.views.gathering.layout import SPOOL
 from engine.webhooks.webhooks_file import WEBHOOKS
 from snapshots.store.assets.use import ASSET_USE
 from snapshots.store.carrying import SNAPSHOTS
@@ -39,9 +40,10 @@ _LAST: Final = ("audit-late", AUDIT)
 
 
 def workspace_ids(store: Store) -> list[str]:
-    """Return the workspaces that have anything in a store, keys alone too, sorted. Raises ``StoreError``."""
+    """Return the workspaces of which a store has anything, be it keys or waiting views alone, sorted. Raises
+    ``StoreError``."""
     found = []
-    for name in store.objects.folders(""):
+    for name in sorted({*store.objects.folders(""), *store.objects.folders(SPOOL)}):
         try:
             store.workspace(name)
         except StoreError:  # a folder that no workspace can have

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -30,10 +29,11 @@ from engine.backup.layout import (
     read_list,
 )
 from engine.backup.newest import Saved, note_saved
+from engine.backup.several import for_each
 from engine.backup.views import saved_views
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import has_its_name
-from snapshots.store.carrying import ASSETS, AT_ONCE, DROPPED, asset_keys, listed_versions, version_folder
+from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions, version_folder
 from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument
@@ -255,14 +255,7 @@ class _Making:
             if self._progress is not None:
                 self._progress(f"saving {workspace}", done, total)
 
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            begun = [threads.submit(save, one) for one in wanted]
-            try:
-                for each in begun:
-                    each.result()
-            except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)
-                raise
+        for_each(save, wanted)
 
     def _whole(
         self, workspace_store: WorkspaceStore, manifests: Mapping[str, Manifest], listed: list[ListedObject]
@@ -294,16 +287,22 @@ class _Making:
 
     def _views(self, workspace_store: WorkspaceStore) -> None:
         """Save the page views, as they are at one instant."""
-        rows_before = [one for one in self._objects.names(f"{workspace_store.id}/views") if "/views/day=" in one.key]
-        for one in rows_before:  # so that little is left to be saved after that instant
+
+        def save(one: ListedObject) -> None:
+            self._keep(one, None)
+
+        def save_if_there(one: ListedObject) -> None:
             with suppress(MissingObject):
-                self._keep(one, None)
+                save(one)
+
+        # First those that are there already, so that little is left to be saved after that instant.
+        rows_before = [one for one in self._objects.names(f"{workspace_store.id}/views") if "/views/day=" in one.key]
+        for_each(save_if_there, rows_before)
         with tempfile.TemporaryDirectory(prefix="cms-backup-") as folder:
             for attempt in range(_TRIES):
                 saved = saved_views(workspace_store, Path(folder, str(attempt)))
                 try:
-                    for one in saved.rows:
-                        self._keep(one, None)
+                    for_each(save, saved.rows)
                 except MissingObject:  # older than CMS_VIEWS_RETENTION_DAYS by now
                     continue
                 break
@@ -321,7 +320,7 @@ class _Making:
 
     def _keep(self, one: ListedObject, sha256: str | None) -> None:
         """Save an object that never changes. Nothing is read whose content the place is known to have."""
-        before = self._before.get(one.key)
+        before = self.items.get(one.key) or self._before.get(one.key)
         if sha256 is None and before is not None and before.bytes == one.bytes:
             is_named_by_content = f"/{ASSETS}/" in one.key
             if is_named_by_content or (one.modified_at and before.modified_at == one.modified_at):

@@ -10,6 +10,7 @@ from engine.access.keys.access import ACCESS, ACCESS_CODEC
 from engine.administration.heartbeats import SILENT_MS, heard_readers
 from engine.backup import content
 from engine.backup.layout import Backup, BackupDamaged, Item, NamedBackup, content_key, find, segment_of
+from engine.backup.several import for_each
 from engine.views.counting.count_files import TODAY
 from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT
@@ -150,14 +151,7 @@ class _Restoring:
         data = [key for key in order if self._is_created(key)]
         manifests = [key for key in data if key.endswith(f"/{MANIFEST}")]
         for keys in ([key for key in data if not key.endswith(f"/{MANIFEST}")], manifests):
-            with ThreadPoolExecutor(AT_ONCE) as threads:
-                begun = [threads.submit(self._create, key) for key in keys]
-                try:
-                    for each in begun:
-                        each.result()
-                except BaseException:
-                    threads.shutdown(wait=False, cancel_futures=True)
-                    raise
+            for_each(self._create, keys)
         for key in order:
             if not self._is_created(key):
                 self._write(key)

@@ -18,8 +18,8 @@ import msgspec
 from engine.backup.layout import segment_key
 from engine.views.collecting.spool import SPOOL, VIEWS
 from engine.views.collecting.targets import day_of
-from engine.views.counting.count_files import CountState, held
-from engine.views.counting.count_rows import CountsDamaged
+from engine.views.counting.count_files import NO_DIGEST, CountState, held
+from engine.views.counting.count_rows import CountsDamaged, damaged
 from engine.views.gathering import analysts_file
 from engine.views.gathering.analysts_file import FILE, FileBusy, FileDamaged
 from engine.views.gathering.layout import SPOOL as SENT
@@ -87,15 +87,19 @@ class _Look:
             self._put(key, today.data)
         if state is not None and state.base is not None:
             base = self._objects.read(counts_key(workspace, state.base))
-            if base is None:
-                raise MissingObject(f"{state.base} is gone.")
-            self._put(counts_key(workspace, state.base), base.data)
+            if base is not None:
+                self._put(counts_key(workspace, state.base), base.data)
+            else:  # gone with counts that were replaced; if these were not, it is missing
+                complaint = str(
+                    damaged(Path(f"{self._objects.location}/{counts_key(workspace, state.base)}"), "missing")
+                )
         for sender, number, read in self._segments():
             if state is None or number > held(state, sender):
                 self._put(segment_key(workspace, sender, number), read())
-        rows = self._rows(None if state is None else state.filing.number)
-        if state is not None:
-            self._keep_old_rows(state)
+        # Counts without a seal are those of an older program, which does not know of files of rows.
+        is_known = today is not None and state is not None and state.sha256 != NO_DIGEST
+        rows = self._rows(state.filing.number if is_known and state is not None else None)
+        self._keep_old_rows(state if is_known else None)
         if today is None:
             return None if self._objects.read(key) is not None else SavedViews(self._documents, rows)
         is_same = self._objects.read_if_changed(key, today.tag) is UNCHANGED
@@ -129,15 +133,18 @@ class _Look:
                 found.append(one)
         return found
 
-    def _keep_old_rows(self, state: CountState) -> None:
-        """Copy the analysts' file of a directory where it has rows of days of which no file has all: an older program
-        filed none. The writer, which alone changes it, is kept away."""
-        if self._files.views is None or not state.filing.kept_from or not (self._files.views / FILE).exists():
+    def _keep_old_rows(self, state: CountState | None) -> None:
+        """Copy the analysts' file of a directory where it may have rows of days of which no file has all: an older
+        program filed none. The writer, which alone changes it, is kept away. ``state`` is ``None`` where it is not
+        known which rows are in files."""
+        if self._files.views is None or not (self._files.views / FILE).exists():
+            return
+        if state is not None and not state.filing.kept_from:
             return
         with suppress(FileBusy, FileDamaged):
             with analysts_file.opened(self._files.views) as connection:
                 kept_from = analysts_file.kept_from(connection)
-            if kept_from is not None and kept_from >= day_of(state.filing.kept_from):
+            if state is not None and kept_from is not None and kept_from >= day_of(state.filing.kept_from):
                 return
         for path in sorted(self._files.views.glob(f"{FILE}*")):
             if path.name in {FILE, f"{FILE}.wal"}:

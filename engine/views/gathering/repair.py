@@ -31,7 +31,7 @@ from engine.views.gathering.stored_views import settled
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.changes import announce
 from snapshots.store.durable import StoreError, sync_directory, writing
-from snapshots.store.objects import ABSENT, Objects
+from snapshots.store.objects import ABSENT, MissingObject, Objects
 from snapshots.store.store import WorkspaceStore
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def rebuild_counts(files: ViewFiles, now: int) -> None:
         try:
             state = files.got(views, now)
             counted = count_files.all_rows(views, state)
-        except CountsDamaged:
+        except (CountsDamaged, MissingObject):  # the latter: the counts of the days before are gone
             state, counted = _counts_elsewhere(files, now)
         with analysts_file.opened(views) as connection:
             _add_views(connection, files, state)

@@ -8,18 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from engine.backup.layout import names
 from engine.views.collecting.spool import SpoolWriter, View
 from engine.views.collecting.targets import Kind
-from engine.views.gathering.repair import ViewFiles, complaints
+from engine.views.gathering.repair import ViewFiles, complaints, rebuild_counts
 from engine.views.gathering.writer import ViewWriter
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
 from tests.engine.backup.saved_site import bring_back, save
-from tests.engine.views.gathering.machines import WORKSPACE, Local, Machine, counts_in, rows_in
+from tests.engine.views.gathering.machines import WORKSPACE, Local, Machine, counts_in, random_views, rows_in
 from tests.sites.served_site import eventually
 
 
@@ -129,3 +130,58 @@ def bring_other(directory: Path, name: str, kind: str) -> Counter[tuple[str, str
     (directory / name / "another" / WORKSPACE / "snapshots").mkdir(parents=True)
     machine.gathering.round(now_ms(), flush=True)
     return machine.counts()
+
+
+def counted_site(directory: Path) -> Local:
+    store = open_store(directory / "store")
+    local = Local(store.root, store.objects)
+    local.collect(random_views(40, 1, now=now_ms()), now_ms())
+    local.round(now_ms(), flush=True)
+    return local
+
+
+def analysts_rows(file: Path) -> list[tuple[object, ...]]:
+    with duckdb.connect(file, read_only=True) as connection:
+        return sorted(connection.execute("SELECT * FROM page_views").fetchall())
+
+
+def test_rows_that_an_older_program_wrote_are_saved(tmp_path: Path) -> None:
+    """It filed none, so that the analysts' file alone has them; and its counts say nothing of files that there are."""
+    local = counted_site(tmp_path)
+    today = local.views / "counts" / "today.parquet"
+    data = today.read_bytes()
+    at = data.rindex(b'"sha256":"') + len(b'"sha256":"')
+    today.write_bytes(data[:at] + b"0" * 64 + data[at + 64 :])
+    rows = analysts_rows(local.views / "views.duckdb")
+    assert len(rows) == 40
+    store = open_store(tmp_path / "store")
+    save(store, tmp_path / "place")
+    restored = bring_back(tmp_path / "place", tmp_path / "restored").root / WORKSPACE / "views"
+    assert analysts_rows(restored / "views.duckdb") == rows
+    assert rows_in(DirectoryObjects(tmp_path / "restored")) == rows_in(local.objects) != []
+    assert counts_in(restored) == counts_in(local.views)
+    Local(tmp_path / "restored", DirectoryObjects(tmp_path / "restored")).round(now_ms(), flush=True)
+    assert analysts_rows(restored / "views.duckdb") == rows, "it goes on with the file as it found it"
+
+
+@pytest.mark.parametrize("how", ["today", "base"])
+def test_counts_that_are_damaged_keep_nothing_else_from_being_saved(tmp_path: Path, how: str) -> None:
+    local = counted_site(tmp_path)
+    local.collect(random_views(10, 2, now=now_ms()), now_ms())
+    folder = local.views / "counts"
+    damaged = folder / "today.parquet" if how == "today" else next(folder.glob("base-*"))
+    if how == "today":
+        damaged.write_bytes(damaged.read_bytes()[:-20])
+    else:
+        damaged.unlink()
+    store = open_store(tmp_path / "store")
+    made = save(store, tmp_path / "place")
+    assert len(made.complaints) == 1
+    assert "cms views rebuild counts" in made.complaints[0]
+    restored = bring_back(tmp_path / "place", tmp_path / "restored")
+    files = ViewFiles.of(restored.workspace(WORKSPACE))
+    rebuild_counts(files, now_ms())
+    other = Local(restored.root, restored.objects)
+    other.round(now_ms(), flush=True)
+    assert sum(other.counts().values()) == 50
+    assert complaints(files, now_ms()) == []
