@@ -15,7 +15,7 @@ class Finding(msgspec.Struct, frozen=True):
     """One thing that is wrong, or a hint."""
 
     subject: str
-    """The look that found it: a name of ``examination.LOOKS``."""
+    """The look that found it: a name of ``examination.LOOKS``, or ``examination.STORE``."""
     is_wrong: bool
     """Whether it is wrong, and not only a hint."""
     what: str

@@ -23,8 +23,8 @@ def look(case: Case) -> Iterator[Finding]:
             SUBJECT,
             True,
             f"Browsers reach the server by {settings.public_url}, through a proxy, and no proxy is trusted.",
-            "All visitors have the proxy's address then: of two who view a page, one counts, and 60 views a minute are "
-            "all there are.",
+            "All visitors seem to have the proxy's address then: those with the same browser count as one, and no "
+            "more than 60 views a minute count.",
             "export CMS_TRUSTED_PROXIES=127.0.0.1",
         )
     for network in map(ipaddress.ip_network, settings.trusted_proxies):

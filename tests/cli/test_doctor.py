@@ -356,6 +356,14 @@ def test_what_cannot_be_looked_at(place: WorkspaceStore, found: Found, tmp_path:
     assert only(found(), "problem", "versions: This could not be looked at: cannot read ")
 
 
+@pytest.mark.slow
+def test_a_store_that_does_not_answer(place: WorkspaceStore, found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    told = found("--store", f"s3+http://127.0.0.1:{free_port()}/bucket/store")
+    assert "gives no usable answer" in only(told, "problem", "store: The store cannot be read: ")
+
+
 def test_a_setting_that_cannot_be_used(
     cms_in_copy: Cms, place: WorkspaceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
