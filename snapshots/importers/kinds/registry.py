@@ -21,17 +21,15 @@ _HERE: Final = "snapshots.importers.kinds"
 
 KINDS: Final = {
     "microcms": ImportKind(
-        f"{_HERE}.microcms.export", "Import <endpoint>.json or .csv, and <endpoint>.schema.json, of each API.", True
+        f"{_HERE}.microcms.export", "Import <endpoint>.schema.json and .json or .csv of each API.", True
     ),
     "wordpress": ImportKind(f"{_HERE}.wordpress.export", "Import the XML file that Tools → Export saves (WXR)."),
     "contentful": ImportKind(f"{_HERE}.contentful.export", "Import the JSON file of `contentful space export`."),
     "strapi": ImportKind(f"{_HERE}.strapi.export", "Import the archive or folder of `strapi export --no-encrypt`."),
     "sanity": ImportKind(f"{_HERE}.sanity.dataset", "Import the archive or folder of `sanity dataset export`."),
     "directus": ImportKind(f"{_HERE}.directus.template", "Import the folder of `directus-template-cli extract`.", True),
-    "ghost": ImportKind(
-        f"{_HERE}.ghost.export", "Import the JSON file that Ghost exports, or a folder with its images."
-    ),
-    "notion": ImportKind(f"{_HERE}.notion.export", "Import an export as Markdown & CSV: the ZIP file or its folder."),
+    "ghost": ImportKind(f"{_HERE}.ghost.export", "Import the JSON file of Ghost, or a folder with its images."),
+    "notion": ImportKind(f"{_HERE}.notion.export", "Import an export as Markdown & CSV, a ZIP file or folder."),
     "csv": ImportKind(
         f"{_HERE}.tables.csv_files", "Import a table, such as one of a spreadsheet, as CSV.", takes_api=True
     ),

@@ -16,6 +16,7 @@ MOST_COLUMNS: Final = 2_000
 _DELIMITERS: Final = ",;\t"
 _WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
 """The marks with which UTF-16 begins."""
+_WORKBOOK: Final = b"PK\x03\x04"
 
 
 def columns(path: Path) -> list[str]:
@@ -45,7 +46,12 @@ def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _read(path: Path) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(MAX_ITEM)
     with path.open("rb") as opened:
-        encoding = "utf-16" if opened.read(2) in _WIDE else "utf-8-sig"
+        head = opened.read(4)
+    if head == _WORKBOOK:
+        raise Unreadable(
+            f"{path.name} is a workbook or an archive. Save each sheet as CSV in UTF-8, and name that file."
+        )
+    encoding = "utf-16" if head[:2] in _WIDE else "utf-8-sig"
     line = 1
     try:
         with path.open(encoding=encoding, newline="") as file:
