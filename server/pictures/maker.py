@@ -28,7 +28,7 @@ NONE: Final = b"-"
 """The picture cannot be made: it is damaged, animated or too large."""
 READY: Final = b"!"
 """Sent once, at the start."""
-ENCODER: Final = 1
+ENCODER: Final = 2
 """Counted up whenever forms come out otherwise, so that kept ones are made again."""
 
 MEMORY_BYTES: Final = 1 << 30
@@ -44,8 +44,9 @@ _LENGTH: Final = struct.Struct(">I")
 _LOADERS: Final = ("Jpeg", "Png", "Webp", "Heif", "Nsgif")
 _AVIF_QUALITIES: Final = {50: 35, 75: 50, 90: 70}
 """AVIF's own scale: with these it looks as the other formats do with the quality asked for."""
-_LARGE: Final = 1_500_000
-"""Pixels from which AVIF is made the quick way."""
+_AVIF_EFFORTS: Final = ((1_500_000, 0), (250_000, 1), (0, 2))
+"""Effort by the pixels that a picture has more of. More effort makes a file smaller by some 15 %, and takes twice as
+long, so that a large one would not be there in time."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -148,7 +149,7 @@ def _encoded(made: pyvips.Image, job: Job) -> bytes:
         case "webp":
             options |= {"Q": job.quality, "effort": 2}
         case "avif":
-            effort = 0 if job.width * job.height > _LARGE else 2
+            effort = next(effort for least, effort in _AVIF_EFFORTS if job.width * job.height > least)
             options |= {"Q": _AVIF_QUALITIES[job.quality], "effort": effort, "bitdepth": 8}
     encoded = made.write_to_buffer(f".{job.format}", **options)
     assert isinstance(encoded, bytes)  # noqa: S101 - as it does
