@@ -41,7 +41,9 @@ class Answering:
             return
         started = time.perf_counter()
         request_id, traceparent = ids_of(scope)
-        exchange = begin_exchange(scope, request_id, self._outcomes.tracing.begin(scope, traceparent))
+        tracing = self._outcomes.tracing
+        trace = tracing.begin(scope, traceparent) if tracing.is_on or traceparent is not None else None
+        exchange = begin_exchange(scope, request_id, trace)
         status = 0
         size = 0
 

@@ -58,4 +58,5 @@ class Outcomes:
         """Note the source of the answer to a read, as ``Metrics.answer`` names sources."""
         if self._metrics is not None:
             self._metrics.answer(source)
-        self.tracing.answered(source)
+        if self.tracing.is_on:
+            self.tracing.answered(source)

@@ -27,6 +27,8 @@ class Tracing:
 
     def __init__(self, files: SpanFiles | None = None, share: float = 0.0) -> None:
         """Record a ``share`` of the requests that begin a trace, from 0 to 1, in ``files``; nothing at all without."""
+        self.is_on: Final = files is not None
+        """Whether anything is recorded."""
         self._files = files
         self._share = share
         self._waiting: list[Span] = []
@@ -35,11 +37,11 @@ class Tracing:
     def begin(self, scope: Scope, given: bytes | None) -> Trace | None:
         """Return the place in a trace of a request that has just come in, with the header ``given``; ``None`` for
         none."""
-        if self._files is None:
-            return None if given is None else continued(given, records=False)
-        records = scope["raw_path"] not in UNRECORDED
-        trace = None if given is None else continued(given, records=records)
-        if trace is None and records and random.random() < self._share:  # noqa: S311 - a sample
+        trace: Trace | None = None
+        if given is not None:
+            trace = continued(given, records=self.is_on and scope["raw_path"] not in UNRECORDED)
+        # The chance comes first: most requests pay for nothing else.
+        if trace is None and random.random() < self._share and scope["raw_path"] not in UNRECORDED:  # noqa: S311
             trace = begun()
         if trace is not None and trace.is_recorded:
             CURRENT.set(trace)
@@ -48,7 +50,7 @@ class Tracing:
     def answered(self, source: str) -> None:
         """Note the source of the answer to the request that is being answered, as ``Metrics.answer`` names sources. May
         be called in the thread that makes it."""
-        trace = None if self._files is None else CURRENT.get()
+        trace = CURRENT.get()
         if trace is not None:
             trace.source = source
 

@@ -29,7 +29,7 @@ CLIENT: Final = "client"
 """The kind of a request that this server makes: to a webhook's receiver."""
 
 
-class Span(msgspec.Struct, frozen=True, omit_defaults=True):
+class Span(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A recorded request."""
 
     kind: str
@@ -57,7 +57,7 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str | None = None
     """Who was asked, where this server asked."""
     port: int | None = None
-    work: list[Work] = []
+    work: tuple[Work, ...] = ()
 
 
 class SpanFiles:

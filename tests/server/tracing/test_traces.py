@@ -156,6 +156,14 @@ def test_what_others_do_not_record_is_not_recorded_here(traced: Traced) -> None:
     assert not told & {"un-1", "probe-1"}
 
 
+def test_a_malformed_place_in_a_trace_counts_as_none(traced: Traced) -> None:
+    headers = {**traced.server.headers, "traceparent": f"00-{'0' * 32}-{PARENT}-01", "X-Request-ID": "malformed-1"}
+    answer = traced.server.get("/v1/acme/posts", headers=headers)
+    span = traced.span_of("malformed-1")
+    assert answer.headers["traceparent"] == f"00-{span.trace_id}-{span.span_id}-01"
+    assert (span.parent_id, len(set(span.trace_id)) > 1) == ("", True)
+
+
 def test_a_collector_that_refuses_costs_no_answer(traced: Traced) -> None:
     headers = {**traced.server.headers, "X-Request-ID": "lost-1"}
     traced.collector.refuses.set()
