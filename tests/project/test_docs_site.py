@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,9 @@ def test_every_page_is_in_it(site: Path) -> None:
         heading = LexborHTMLParser(built.read_text(encoding="utf-8")).css_first("h1")
         assert heading is not None
         assert heading.text(deep=False).strip() == title
+        written = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        sections = LexborHTMLParser(built.read_text(encoding="utf-8")).css("h2")
+        assert len(sections) == len(re.findall("^## ", written, re.MULTILINE)), f"{page.name}: a section is lost"
         menu = LexborHTMLParser((site / "index.html").read_text(encoding="utf-8")).css(".md-nav--primary a[href]")
         assert page.stem == "index" or f"{page.stem}/" in {link.attributes["href"] for link in menu}, page.name
 
