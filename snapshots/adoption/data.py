@@ -11,7 +11,7 @@ from snapshots.adoption.languages import is_language, is_tag
 from snapshots.adoption.reading import documents_of
 from snapshots.adoption.site import Collection, endings, in_folder, literal
 from snapshots.documents.document import RawValue
-from snapshots.ids import slug_id
+from snapshots.ids import slug_id, valid_id
 from snapshots.model import ApiKind
 
 MAX_KEYS = 60
@@ -37,7 +37,9 @@ def of_file(root: Path, file: str) -> Collection | None:
         return None
     if documents[0].item is not None:
         if all("id" in document.values for document in documents):
-            return Collection(name, [literal(file)], [file])
+            stated = [document.values["id"] for document in documents]
+            are_valid = all(isinstance(one, str) and valid_id(one) for one in stated)
+            return Collection(name, [literal(file)], [file], id=None if are_valid else "{id}")
         for key in NAMES:
             texts = [document.values.get(key) for document in documents]
             ids = {slug_id(text) for text in texts if isinstance(text, str) and text}

@@ -46,7 +46,7 @@ _TOKEN = re.compile(
 _MDX = re.compile(
     r"""
     (?: \A | (?<=\n\n) ) (?P<statement> import | export )\b (?: (?!\n[ \t]*(?:\n|\Z)) . )* \n?
-  | \{ (?P<expression> (?: [^{}] | \{[^{}]*\} )* ) \}
+  | \{(?!\#[\w:.-]+\}) (?P<expression> (?: [^{}] | \{[^{}]*\} )* ) \}
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -190,10 +190,10 @@ class Shortcodes:
 
     def _may_have(self, text: str) -> bool:
         """Return False, in a moment, for most texts without a tag to replace or to report."""
-        if not any(mark in text for mark in ("{", "%%", "<", ":::", "[[", "[!", "!!!", "???", "import", "export")):
-            return False
         if self._takes_statements and _STATEMENTS.match(text):
             return True
+        if not any(mark in text for mark in ("{", "%%", "<", ":::", "[[", "[!", "!!!", "???")):
+            return False
         if "`" not in text:
             return _MAY_BE.search(text) is not None
         if "``" in text or "~~~" in text or any(map(text.__contains__, self._first_words)):

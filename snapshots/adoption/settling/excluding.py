@@ -6,7 +6,7 @@ What they would read besides, and what does not compile, goes into ``exclude``, 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.definitions import Definition
@@ -70,12 +70,12 @@ def _patterns(files: set[str], among: set[str]) -> Iterator[str]:
     yield from made
 
 
-def leave_wrong(directory: Path, site: Site, definitions: Iterable[Definition], cache: Path) -> tuple[bool, int]:
+def leave_wrong(directory: Path, site: Site, definitions: list[Definition], cache: Path) -> tuple[bool, int]:
     """Exclude the files of the workspace in ``directory`` that do not compile, and allow texts to name files that are
     not there, as generators do.
 
-    Return whether there was any, and the number of errors that are left: in files of many items, and in APIs most of
-    whose files have some.
+    A file of data in which items have errors is no API. Return whether there was any, and the number of errors that are
+    left: in APIs most of whose files have some.
     """
     found = check(directory, cache)
     by_file: dict[str, str] = {}
@@ -85,6 +85,14 @@ def leave_wrong(directory: Path, site: Site, definitions: Iterable[Definition], 
     missing = sum(count for severity, kind, count in found.counts if (severity, kind) == ("error", "missing-asset"))
     some = missing > 0 and not site.missing_assets
     site.missing_assets = site.missing_assets or missing
+    of_items = {problem.file: problem.message for problem in found.kept if problem.severity == "error" and problem.item}
+    for one in [one for one in definitions if of_items.keys() & one.collection.files]:
+        file = next(file for file in one.collection.files if file in of_items)
+        told = "is in no API, since its items are none that a definition can read"
+        site.notes.append(f"{file} {told}: {of_items[file]}")
+        definitions.remove(one)
+        (directory / one.file).unlink()
+        some = True
     for one in definitions:
         wrong = [file for file in one.collection.files if file in by_file]
         if wrong and (len(wrong) <= _MOST * len(one.collection.files) or len(wrong) == 1):

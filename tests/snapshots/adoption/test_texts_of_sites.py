@@ -187,3 +187,26 @@ def test_files_are_where_the_page_of_a_hugo_site_has_them(tmp_path: Path) -> Non
     (root / "content/posts/beside.svg").rename(root / "content/of-section.svg")
     ((_, _, text),) = live(root, tmp_path / "store")
     assert (text.count("/assets/site/"), "of-section" in text, "beside.svg" in text) == (5, True, True)
+
+
+def test_data_become_apis_or_are_left_out_and_never_hundreds_of_errors(tmp_path: Path) -> None:
+    files = {
+        "about.md": page("about"),
+        "data/texts.yml": "".join(f"key{n}: text {n}\n" for n in range(200)),
+        "data/settings.yml": "title: T\ncolour: red\n",
+        "data/people.yml": "".join(f"- {{id: 'Person {n}', name: N{n}}}\n" for n in range(90)),
+        "data/twice.yml": "".join(f"- {{id: same, n: {n}}}\n" for n in range(90)),
+        "data/odd.yml": "".join(f"{n}: {{when: '{n} o clock'}}\n" for n in range(90)) + '"": {}\n',
+        "i18n/en.yml": "a: b\nc: {d: e}\n",
+        "i18n/de.yml": "a: b\nc: {d: e}\n",
+        "config/secrets.yml": "production: {password: hush}\ntest: {password: hush}\n",
+    }
+    root = write_folder(tmp_path / "site", files)
+    adopted = adopt_site(root, root)
+    assert adopted.errors == 0
+    assert check(root, tmp_path / "cache").errors == 0
+    made = {path.stem for path in (root / "apis").iterdir()}
+    assert {"texts", "settings", "people", "i18n"} <= made
+    assert "twice" not in made
+    assert "data/twice.yml is in no API" in (root / "workspace.yaml").read_text()
+    assert "hush" not in "".join(text for _, _, text in live(root, tmp_path / "store"))

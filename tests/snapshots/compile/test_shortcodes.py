@@ -116,6 +116,11 @@ def test_what_generators_have_besides_tags(text: str, expected: str) -> None:
     assert Shortcodes(CONTAINERS).replaced(text, lambda place, message: pytest.fail(message), mdx=False) == expected
 
 
+def test_the_id_of_a_heading_is_no_expression_of_mdx() -> None:
+    text = "# T {#own-id}\n\n{1 + 1}\n"
+    assert replaced(text, mdx=True) == (text, [(15, "{…}")])
+
+
 def test_mdx() -> None:
     text = "import A from 'a'\nimport {B} from 'b'\n\n# Hi {1 + {a: 2}.a}\n\n{/* c */}`{x}` <Chart data={1} />\n\n"
     text += "export const a = {\n  b: 1\n}\n\nimport x\n\n<Tab icon={<Icon/>}>\n"
