@@ -18,7 +18,7 @@ by ``/readyz``, explained in the log, and over when it is over.
 | memory is short; sign-ins are damaged; the report is refused | MemoryShort; SignInsUnreadable; ServerNotReported |
 | the clock is set forward, and back; a version of the future | ClockWrong |
 | clients are over their limit; answers are slow, 503, 500 | ClientsOverTheirLimit; Slow; Overload; Errors |
-| nothing is published; the server is gone | OldContent; ServerGone |
+| nothing is published, or saved; the server is gone | OldContent, OldBackup; ServerGone |
 | the bucket is away; a workspace in it; what is current there | StoreOutOfContact; WorkspaceNotFollowed; … |
 """
 
@@ -43,6 +43,7 @@ from engine.access.keys.access import KeyChange, edit_key
 from engine.access.sign_in.sign_ins import DOCUMENT
 from engine.administration import keys as administration
 from engine.administration.administrator import operator
+from engine.backup.newest import Saved, note_saved
 from server.background.keeper import NAME
 from server.states.table import MAIL
 from snapshots.store.changes import announce
@@ -53,7 +54,7 @@ from snapshots.times import now_ms
 from tests.server.background.keepers import keeper_of, keepers_of
 from tests.server.background.test_expiry_mail import PEOPLE, expiring_key
 from tests.server.background.webhooks.test_sender import add
-from tests.server.states.night import Failure, Night, needs_prometheus, night_over, wait_until
+from tests.server.states.night import ALL_ALERTS, Failure, Night, needs_prometheus, night_over, wait_until
 from tests.servers.mail_server import mail_server
 from tests.servers.redis_server import RedisServer, needs_redis, redis_server
 from tests.servers.tcp_proxy import State, TcpProxy, tcp_proxy
@@ -347,6 +348,14 @@ def failures(
     yield Failure(
         "a version of the future", "ClockWrong", "in the future", lambda: move_activation(site, HOUR_MS), publish
     )
+    objects = site.store.objects
+    yield Failure(
+        "the backup is old",
+        "OldBackup",
+        "OldBackup",
+        lambda: note_saved(objects, Saved("old", "elsewhere", now_ms() - 3 * 24 * HOUR_MS, 0)),
+        lambda: note_saved(objects, Saved("new", "elsewhere", now_ms(), 0)),
+    )
     yield Failure("nothing is published", "OldContent", "", lambda: move_activation(site, -8 * 24 * HOUR_MS), publish)
     yield Failure("the limit is not shared", "LimitNotShared", "CMS_RATE_LIMIT_URL is down", redis.stop, redis.start)
 
@@ -409,6 +418,12 @@ def often(times: int, ask: Callable[[], object]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_the_night_has_all_alerts() -> None:
+    """But for one that is held where its collector is (``tests/server/tracing``)."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert {alert for alert in ALL_ALERTS if f'"{alert}"' not in source} == {"TracesNotSent"}
 
 
 @needs_redis
