@@ -13,24 +13,32 @@ from pathlib import Path
 
 def follow_directory(made: int | Path, directory: Path) -> None:
     """Give a file or directory that this process has just made the owner and the group of the ``directory`` it is in,
-    as far as the system lets it."""
+    as far as the system lets it. A link that took its place meanwhile is not followed."""
     with suppress(OSError):
-        found, mine = directory.stat(), os.stat(made)  # noqa: PTH116 - of a descriptor, too
+        found = directory.stat()
+        mine = os.fstat(made) if isinstance(made, int) else made.lstat()
         is_root = os.geteuid() == 0
-        owner = found.st_uid if is_root else mine.st_uid
-        if (owner, found.st_gid) != (mine.st_uid, mine.st_gid):
-            os.chown(made, owner if is_root else -1, found.st_gid)
+        if (found.st_uid if is_root else mine.st_uid, found.st_gid) == (mine.st_uid, mine.st_gid):
+            return
+        owner = found.st_uid if is_root else -1
+        if isinstance(made, int):
+            os.fchown(made, owner, found.st_gid)
+        else:
+            os.chown(made, owner, found.st_gid, follow_symlinks=False)
 
 
 def follow_all(directory: Path, root: Path) -> None:
-    """Give all that root has made below ``directory`` the owner and the group of ``root``."""
+    """Give all that root has made below ``directory`` the owner and the group of ``root``. Whoever owns these may move
+    them meanwhile: nothing outside is reached by that."""
     if os.geteuid() != 0 or not root.is_dir() or root.stat().st_uid == 0:
         return
-    for parent, folders, names in os.walk(directory):
-        for path in (Path(parent), *(Path(parent, name) for name in (*folders, *names))):
-            with suppress(OSError):
-                if path.lstat().st_uid == 0 and not path.is_symlink():
-                    follow_directory(path, root)
+    owner = root.stat()
+    with suppress(OSError):
+        for _, folders, names, descriptor in os.fwalk(directory, follow_symlinks=False):
+            for name in (".", *folders, *names):
+                with suppress(OSError):
+                    if os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_uid == 0:
+                        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=descriptor, follow_symlinks=False)
 
 
 def is_foreign(made: Path, root: Path) -> bool:

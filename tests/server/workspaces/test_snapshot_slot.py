@@ -193,3 +193,53 @@ def test_a_version_is_tried_again_with_growing_pauses(
     opener.failure = None
     assert refreshed(slot) == second, "however the clock is set"
     assert slot.refusal is None
+
+
+@pytest.mark.parametrize("wrong", ["missing", "damaged"])
+def test_what_goes_on_without_current_is_said_as_it_is(
+    site: Site, slot: SnapshotSlot, caplog: pytest.LogCaptureFixture, wrong: str
+) -> None:
+    current = site.place.directory / "current"
+
+    def said() -> str:
+        caplog.clear()
+        slot.refresh()
+        slot.wait(60)
+        return "\n".join(caplog.messages)
+
+    caplog.set_level(logging.INFO, logger="parquetry")
+    version = site.publish("one")
+    whole = current.read_bytes()
+
+    def spoil() -> None:
+        if wrong == "missing":
+            current.unlink()
+        else:
+            current.write_text("{")
+
+    # After a start nothing is served, and nothing else is said.
+    spoil()
+    told = said()
+    assert "Nothing of it is served until then." in told
+    assert "still served" not in told
+    assert "`cms snapshot activate" in told
+    current.write_bytes(whole)
+    assert f"serving snapshot version {version}" in said()
+    spoil()
+    told = said()
+    assert f"{version} is still served." in told
+    assert "Nothing of it" not in told
+    assert slot.served is not None
+    current.write_bytes(whole)
+    said()
+    assert slot.complaint is None
+
+
+def test_a_version_that_is_refused_at_the_start_leaves_nothing_served(
+    site: Site, slot: SnapshotSlot, opener: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    version = site.publish("one")
+    opener.failure = StoreError("it is damaged")
+    slot.refresh()
+    slot.wait(60)
+    assert f"acme: snapshot version {version} refused: it is damaged; nothing of it is served" in caplog.messages
