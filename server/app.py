@@ -112,10 +112,12 @@ def create_app(
     clock: Callable[[], int] = now_ms,
     visitors: Visitors | None = None,
     console: str | None = None,
+    replaces: bool = False,
 ) -> Starlette:
     """Return the application of one process. ``clock`` returns the present instant in UTC milliseconds; ``visitors``
     remembers the senders of page views for all worker processes together; ``console`` is the path of the socket on
-    which the keeper serves the console, if it does.
+    which the keeper serves the console, if it does; with ``replaces``, the
+    application starts only with all workspaces that other processes over this cache serve.
 
     Raises ``StoreError`` when the store's location cannot be used.
     """
@@ -162,7 +164,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, object]]:
-        await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start))
+        await asyncio.gather(rate_limits.start(clock()), asyncio.to_thread(workspaces.start, replaces=replaces))
         await asyncio.to_thread(views.start)
         last_use.start()
         states.start()

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import os
 import platform
+import socket
 import struct
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Final
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from engine.views.collecting.spool import VIEWS
 from server.background.presence import keeper_lock
@@ -43,45 +47,102 @@ class MetricsAddressTaken(ParquetryError):
     """The metrics address cannot be listened on."""
 
 
+class MetricsAddress:
+    """A place at which Prometheus can ask, once ``begin`` was called."""
+
+    def __init__(self, server: WSGIServer, host: str) -> None:
+        self.listener: Final = server.socket
+        self.address: Final = f"{host}:{server.server_port}"
+        self._server = server
+        self._thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+        self._changing = threading.Lock()
+        self._has_ended = False
+
+    def begin(self) -> None:
+        """Answer, in a thread."""
+        with self._changing:
+            if not self._has_ended:
+                self._thread.start()
+
+    def end(self) -> None:
+        """Answer no more."""
+        with self._changing:
+            if self._thread.is_alive() and not self._has_ended:
+                self._server.shutdown()
+                self._thread.join()
+            self._has_ended = True
+
+
 @contextmanager
-def metrics_served(address: str, store: Store, states: States, freshness: Freshness | None = None) -> Iterator[str]:
-    """Serve ``http://<address>/metrics`` in a thread while the block runs, and yield the address with its real port.
+def metrics_served(
+    address: str,
+    store: Store,
+    states: States,
+    freshness: Freshness | None = None,
+    listener: socket.socket | None = None,
+) -> Iterator[MetricsAddress]:
+    """Listen at ``http://<address>/metrics`` while the block runs.
 
     ``states`` are what this process knows to be wrong; ``freshness`` is that of a store in a bucket, ``None`` for a
-    directory.
+    directory; ``listener`` is the socket where there is one already.
 
     To be entered before any process begins to count: it tells them, through the environment, where. Raises
     ``MetricsAddressTaken``.
     """
-    host, _, port = address.rpartition(":")
     with tempfile.TemporaryDirectory(prefix="parquetry-metrics-") as directory:
         before = os.environ.get(DIRECTORY)
         os.environ[DIRECTORY] = directory
         try:
             import prometheus_client.core  # noqa: PLC0415 - reads DIRECTORY
-            from prometheus_client import multiprocess  # noqa: PLC0415 - reads DIRECTORY
+            from prometheus_client import make_wsgi_app, multiprocess  # noqa: PLC0415 - reads DIRECTORY
 
             registry = prometheus_client.CollectorRegistry()
             whole = multiprocess.MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]  # the library has no types here
             registry.register(_Living(directory, whole.collect, multiprocess.mark_process_dead))
             registry.register(_Stored(store, states, freshness, prometheus_client.core.GaugeMetricFamily))
-            try:
-                server, thread = prometheus_client.start_http_server(int(port), host.strip("[]"), registry)
-            except OSError as error:
-                raise MetricsAddressTaken(
-                    f"Cannot serve metrics on {address}: {error}. Choose another address with CMS_METRICS."
-                ) from None
-            try:
-                yield f"{host}:{server.server_port}"
-            finally:
-                server.shutdown()
-                server.server_close()
-                thread.join()
+            with _listening(address, listener) as server:
+                server.set_app(make_wsgi_app(registry))
+                metrics = MetricsAddress(server, address.rpartition(":")[0])
+                try:
+                    yield metrics
+                finally:
+                    metrics.end()
         finally:
             if before is None:
                 os.environ.pop(DIRECTORY, None)
             else:
                 os.environ[DIRECTORY] = before
+
+
+def _listening(address: str, listener: socket.socket | None) -> WSGIServer:
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    server = _Server((host, int(port)), _Unlogged, bind_and_activate=False)
+    try:
+        listener = listener or socket.create_server(
+            (host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        )
+    except (OSError, OverflowError) as error:
+        server.server_close()
+        raise MetricsAddressTaken(
+            f"Cannot serve metrics on {address}: {error}. Choose another address with CMS_METRICS."
+        ) from None
+    server.socket.close()
+    server.socket = listener
+    listener.setblocking(False)  # of several processes that are woken by a connection, one gets it
+    server.server_address = listener.getsockname()
+    server.server_name, server.server_port = host, server.server_address[1]
+    server.setup_environ()
+    return server
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Unlogged(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
 
 
 class _Living:

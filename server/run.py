@@ -11,25 +11,29 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from types import FrameType
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
-from uvicorn import Config, Server
+from uvicorn import Config
 
 from engine.views.collecting.visitors import Visitors
 from server.app import create_app
 from server.background.supervision import kept
+from server.course import KEEPER, WORKERS, Course
+from server.graceful_server import GracefulServer
 from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, STARTING, log_config
 from server.lookout import looked_out
+from server.main_process.handed_sockets import HTTP, METRICS
+from server.main_process.link import MainLink
 from server.metrics_address import metrics_served
 from server.mirror.freshness import Freshness
-from server.serving_note import serving_noted
+from server.serving_note import ServingNote
 from server.settings import Settings, describe
-from server.states.states import States
 from server.workers import ServerWorkers, WorkerFailed, note_hangup
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets.bucket_url import is_bucket
@@ -52,6 +56,7 @@ class ServerError(ParquetryError):
 def run_server(
     settings: Settings,
     *,
+    link: MainLink | None = None,
     on_listening: Callable[[str], None] | None = None,
     around: Callable[[Starlette], ASGIApp] | None = None,
     on_ending: Callable[[], None] | None = None,
@@ -61,12 +66,13 @@ def run_server(
 ) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then get ``settings.shutdown_seconds`` to finish.
 
-    SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and changes nothing
-    else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once connections are
-    accepted. Without ``log_start`` the log does not tell how the server starts. ``around`` puts something around the
-    application, where it is served by this process alone; ``on_ending`` is called there when the server begins to end,
-    before requests under way are waited for. ``listening_at`` is a socket of ``listening``, for who has to know the
-    address before the server starts. To be called on the main thread. Raises ``ServerError``, or
+    ``link`` is the link to the main process that started this one, which tells it when another one has taken over.
+    Without one, SIGHUP ends a server with something ``around`` its application, which belongs to a terminal, and
+    changes nothing else. ``on_listening`` is called with the base address, such as ``http://127.0.0.1:8787``, once
+    connections are accepted. Without ``log_start`` the log does not tell how the server starts. ``around`` puts
+    something around the application, where it is served by this process alone; ``on_ending`` is called there when the
+    server begins to end, before requests under way are waited for. ``listening_at`` is a socket of ``listening``, for
+    who has to know the address before the server starts. To be called on the main thread. Raises ``ServerError``, or
     ``StoreError`` for an unusable store.
     """
     keep_from_others()
@@ -76,43 +82,72 @@ def run_server(
     _allow_open_files()
     store = settings.open_store()
     freshness = Freshness(store, settings.max_stale, now_ms) if is_bucket(settings.store) else None
-    with (
-        looked_out(store, freshness) as states,
-        nullcontext(listening_at) if listening_at else listening(settings.host, settings.port) as listener,
-        (
-            metrics_served(settings.metrics, store, states, freshness) if settings.metrics else nullcontext()
-        ) as metrics_address,
-        kept(settings, log, states) as console,
-        serving_noted(store, settings.public_url or address_of(listener, settings.host)),
-    ):
+    held = {} if link is None else link.sockets
+    with ExitStack() as running:
+        states = running.enter_context(looked_out(store, freshness))
+        listener = listening_at or running.enter_context(
+            taken(held[HTTP]) if HTTP in held else listening(settings.host, settings.port)
+        )
+        metrics = None
+        if settings.metrics is not None:
+            served = metrics_served(settings.metrics, store, states, freshness, held.get(METRICS))
+            metrics = running.enter_context(served)
+        course = Course(link, metrics, states)
+        keeper = running.enter_context(kept(settings, log, states, partial(course.is_done, KEEPER)))
         address = address_of(listener, settings.host)
+        note = ServingNote(store, settings.public_url or address)
+        note.begin()
+        running.callback(note.end)
         in_force = " ".join(f"{name}={value}" for name, value in describe(settings).items())
         _log.info("settings: %s", in_force, extra=STARTING)
         _log.info("listening on %s", address, extra=STARTING)
-        if metrics_address is not None:
-            _log.info("metrics at http://%s/metrics", metrics_address, extra=STARTING)
+        if metrics is not None:
+            _log.info("metrics at http://%s/metrics", metrics.address, extra=STARTING)
         if on_listening is not None:
             on_listening(address)
-        config = Config(
-            partial(_process_app, settings, Visitors(settings.workers), console, around),
-            factory=True,
-            http=DeliveryProtocol,
-            ws="none",
-            lifespan="on",
-            log_config=log,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            workers=settings.workers,
-            backlog=BACKLOG,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
-        )
+
+        visitors = Visitors(settings.workers)
+
+        def config(*, replaces: bool) -> Config:
+            app = partial(_process_app, settings, visitors, keeper.console, replaces=replaces, around=around)
+            return _config(settings, app, log)
+
+        first = config(replaces=link is not None and link.replaces)
+        server: GracefulServer | ServerWorkers
         if settings.workers == 1:
-            _run_here(config, listener, note_hangup if around is None else _end_here, on_ending)
+            server = GracefulServer(first, partial(course.is_done, WORKERS), on_ending)
         else:
-            _run_workers(config, listener, states)
+            server = ServerWorkers(
+                config(replaces=False),
+                listener,
+                states,
+                first_config=first,
+                on_ready=partial(course.is_done, WORKERS),
+            )
+        course.begin([note.end, keeper.retire, server.retire], listener)
+        if isinstance(server, GracefulServer):
+            _run_here(server, listener, note_hangup if around is None else _end_here)
+        else:
+            _run_workers(server)
     _log.info("stopped")
+
+
+def _config(settings: Settings, app: Callable[[], ASGIApp], log: dict[str, Any]) -> Config:
+    return Config(
+        app,
+        factory=True,
+        http=DeliveryProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=log,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        workers=settings.workers,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_seconds),
+    )
 
 
 def _allow_open_files() -> None:
@@ -123,35 +158,22 @@ def _allow_open_files() -> None:
 
 
 def _process_app(
-    settings: Settings, visitors: Visitors, console: str | None, around: Callable[[Starlette], ASGIApp] | None = None
+    settings: Settings,
+    visitors: Visitors,
+    console: str | None,
+    *,
+    replaces: bool,
+    around: Callable[[Starlette], ASGIApp] | None = None,
 ) -> ASGIApp:
     """The application of one process."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    app = create_app(settings, visitors=visitors, console=console)
+    app = create_app(settings, visitors=visitors, console=console, replaces=replaces)
     return app if around is None else around(app)
 
 
-class _Server(Server):
-    """A server that tells when it begins to end."""
-
-    def __init__(self, config: Config, on_ending: Callable[[], None] | None) -> None:
-        super().__init__(config)
-        self._on_ending = on_ending
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._on_ending is not None:
-            self._on_ending()
-        await super().shutdown(sockets)
-
-
 def _run_here(
-    config: Config,
-    listener: socket.socket,
-    on_hangup: Callable[[int, FrameType | None], None],
-    on_ending: Callable[[], None] | None,
+    server: GracefulServer, listener: socket.socket, on_hangup: Callable[[int, FrameType | None], None]
 ) -> None:
-    server = _Server(config, on_ending)
-
     def end(_number: int, _frame: FrameType | None) -> None:
         server.should_exit = True
 
@@ -172,9 +194,9 @@ def _end_here(_number: int, _frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def _run_workers(config: Config, listener: socket.socket, states: States) -> None:
+def _run_workers(workers: ServerWorkers) -> None:
     try:
-        ServerWorkers(config, listener, states).run()
+        workers.run()
     except WorkerFailed:
         raise ServerError("A worker process did not start; the log says why.") from None
 
@@ -194,6 +216,15 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         raise ServerError(
             f"Cannot listen on {host} port {port}: {error}. Choose another port with --port, or stop what uses it."
         ) from None
+    listener.setblocking(False)
+    listener.set_inheritable(True)
+    with listener:
+        yield listener
+
+
+@contextmanager
+def taken(listener: socket.socket) -> Iterator[socket.socket]:
+    """Take a socket that listens already, in the block."""
     listener.setblocking(False)
     listener.set_inheritable(True)
     with listener:

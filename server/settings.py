@@ -69,6 +69,7 @@ class Settings:
     queue_seconds: float = 1.0
     connections: int = 1000
     shutdown_seconds: float = 10.0
+    reload_seconds: float = 300.0
     log_format: str = "text"
     rate_limit_url: str | None = None
     trusted_proxies: tuple[str, ...] = ()
@@ -218,6 +219,13 @@ TABLE = (
         "CMS_SHUTDOWN_SECONDS",
         seconds(0, 3600),
         "Seconds that requests under way may go on when the server ends.",
+    ),
+    Setting(
+        "reload_seconds",
+        None,
+        "CMS_RELOAD_SECONDS",
+        seconds(1, 3600),
+        "Seconds that new processes may take to get ready at a reload; if they take longer, the old ones go on.",
     ),
     Setting("log_format", None, "CMS_LOG_FORMAT", parse_log_format, "text, or json with one object per line."),
     Setting(

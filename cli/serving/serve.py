@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from functools import partial
@@ -62,9 +63,18 @@ def serve(
     """Serve the workspaces of a store over HTTP.
 
     A snapshot version that becomes current is served within a second, and so is a workspace that is new to the store;
-    from a bucket, such as s3://bucket/prefix, within two. SIGTERM and SIGINT end the server when the requests under
-    way are answered; SIGHUP changes nothing.
+    from a bucket, such as s3://bucket/prefix, within two.
+
+    SIGHUP reloads without losing a request: the program that is installed by then is started beside this one, with the
+    settings of the start, and takes over once it is ready; if it does not get ready, nothing changes. New settings need
+    a restart. SIGTERM and SIGINT end the server when the requests under way are answered.
     """
+    from server.main_process.link import link_to_main_process
+
+    link = link_to_main_process()
+    if link is None:
+        raise typer.Exit(_run_main_process())
+
     from server.settings import InvalidSetting, read_settings
     from snapshots.store.buckets.bucket_url import is_bucket
 
@@ -94,9 +104,24 @@ def serve(
         from server.run import run_server
 
         if verbose or not sys.stderr.isatty():
-            run_server(settings)
+            run_server(settings, link=link)
         else:
-            run_server(settings, on_listening=partial(_tell_what_is_served, opened, settings.store), log_start=False)
+            tell = partial(_tell_what_is_served, opened, settings.store)
+            run_server(settings, link=link, on_listening=tell, log_start=False)
+
+
+def _run_main_process() -> int:
+    """Start the server in a process of its own, replace it by another at each SIGHUP, and return the exit status."""
+    import logging.config
+
+    from server.logs import log_config
+    from server.main_process.handed_sockets import handed_sockets
+    from server.main_process.main_process import MainProcess, installed_command, ready_seconds
+    from server.main_process.service_manager import ServiceManager
+
+    logging.config.dictConfig(log_config(os.environ.get("CMS_LOG_FORMAT", "text")))
+    main = MainProcess(installed_command(), handed_sockets(), ServiceManager(), ready_seconds(os.environ))
+    return main.run()
 
 
 def _tell_what_is_served(store: Store, location: str, address: str) -> None:

@@ -44,6 +44,7 @@ from server.mirror.following import follow
 from server.mirror.freshness import Freshness
 from server.mirror.held import HeldPage
 from server.mirror.mirror import Mirror
+from server.processes.child import when_retired
 from server.processes.repeating import attempt, repeat
 from server.processes.standing_back import stand_back
 from server.settings import Settings
@@ -116,8 +117,11 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     states = States("keeper", steady_ms)
     watch = MailWatch(settings.smtp_url, states)
+    leaving = threading.Event()
+    when_retired(leaving.set)
     works: list[Work] = [
-        partial(_work_with_the_lock, settings, states, watch),
+        partial(_work_until, leaving, partial(_work_with_the_lock, settings, states, watch)),
+        partial(_pass_on, leaving),
         partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms)),
     ]
     if console is not None:
@@ -181,6 +185,18 @@ def _noted(states: States, what: str, step: Callable[[], None]) -> Callable[[], 
             step()
 
     return noted
+
+
+def _pass_on(leaving: threading.Event, stopping: threading.Event) -> None:
+    """End the work with the lock together with all else."""
+    stopping.wait()
+    leaving.set()
+
+
+def _work_until(leaving: threading.Event, work: Work, _stopping: threading.Event) -> None:
+    """Do the work with the lock until ``leaving`` is set: at the end, or once the keeper of another server has taken
+    over, while workers of this one still need their console."""
+    work(leaving)
 
 
 def _serve_console(settings: Settings, listener: socket.socket, watch: MailWatch, stopping: threading.Event) -> None:

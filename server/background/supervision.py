@@ -7,7 +7,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -41,10 +41,12 @@ class ConsoleNotServed(ParquetryError):
 
 
 @contextmanager
-def kept(settings: Settings, log: dict[str, Any], states: States) -> Iterator[str | None]:
-    """Keep a keeper running during the block, with the configuration ``log`` of the log; return the path of the socket
-    that takes the console's requests, ``None`` where the console is off. What is sent while the keeper starts waits.
-    ``states`` takes note of a keeper that dies.
+def kept(
+    settings: Settings, log: dict[str, Any], states: States, on_ready: Callable[[], None] | None = None
+) -> Iterator[KeeperSupervision]:
+    """Keep a keeper running during the block, with the configuration ``log`` of the log; ``states`` takes note of one
+    that dies, and ``on_ready`` is called, in another thread, once one runs for the first time. What is sent to the
+    console while the keeper starts waits.
 
     Raises ``ConsoleNotServed``, and ``StoreError`` where a bucket cannot be opened or its mirror not be written.
     """
@@ -56,10 +58,11 @@ def kept(settings: Settings, log: dict[str, Any], states: States) -> Iterator[st
             make_directory(store.root)
         silence = Silence(Freshness(store, None, now_ms))
     with _socket(settings) as console:
-        supervision = _Supervision((settings, log, console), silence, states)
+        supervision = KeeperSupervision((settings, log, console), silence, states, on_ready)
+        supervision.console = None if console is None else console.path
         supervision.start()
         try:
-            yield None if console is None else console.path
+            yield supervision
         finally:
             supervision.stop()
 
@@ -86,13 +89,25 @@ def _socket(settings: Settings) -> Iterator[Socket | None]:
         yield console
 
 
-class _Supervision:
+class KeeperSupervision:
     """Keeps the process running between ``start`` and ``stop``."""
 
-    def __init__(self, arguments: tuple[object, ...], silence: Silence | None, states: States) -> None:
+    console: str | None = None
+    """The path of the socket that takes the console's requests; ``None`` where the console is off."""
+
+    def __init__(
+        self,
+        arguments: tuple[object, ...],
+        silence: Silence | None,
+        states: States,
+        on_ready: Callable[[], None] | None,
+    ) -> None:
         self._states = states
         self._arguments = arguments
         self._silence = silence
+        self._on_ready = on_ready
+        self._is_retired = False
+        self._changing = threading.Lock()
         self._keeper: Child | None = None
         self._next_at = 0.0
         """When another may be started (seconds of ``time.monotonic``)."""
@@ -102,6 +117,13 @@ class _Supervision:
     def start(self) -> None:
         """Start the keeper, and begin to look after it."""
         self._thread.start()
+
+    def retire(self) -> None:
+        """Have the keeper leave all but the console to that of another server. May be called in any thread."""
+        with self._changing:
+            self._is_retired = True
+            if self._keeper is not None:
+                self._keeper.retire()
 
     def stop(self) -> None:
         """End the keeper, after what it does when it is told to."""
@@ -130,6 +152,9 @@ class _Supervision:
             if keeper.exitcode is None and keeper.hangs():
                 _log.error("the keeper has not answered for %g s: it is ended", ANSWER_SECONDS)
                 keeper.kill()
+            if self._on_ready is not None and keeper.has_answered:
+                self._on_ready()
+                self._on_ready = None
             if keeper.exitcode is None:
                 return
         if time.monotonic() < self._next_at:
@@ -141,6 +166,9 @@ class _Supervision:
             keeper.close()
         self._next_at = time.monotonic() + RESTART_SECONDS
         try:
-            self._keeper = Child("keeper", keep, *self._arguments)
+            with self._changing:
+                self._keeper = Child("keeper", keep, *self._arguments)
+                if self._is_retired:
+                    self._keeper.retire()
         except OSError as error:  # the machine has no process, memory or file left
             _log.error("the keeper cannot be started: %s; it is tried again", error)

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from server.http.access_log import logged_target
 from server.http.connections import Connections
@@ -39,6 +40,13 @@ class _Refused(Exception):
     pass
 
 
+class DeliveryState(ServerState):
+    """What a server's connections share."""
+
+    is_ending = False
+    """Whether each answer is to be the last on its connection."""
+
+
 class DeliveryProtocol(HttpToolsProtocol):
     """A connection whose requests are bounded, and whose refusals before any application is called are JSON.
 
@@ -56,6 +64,8 @@ class DeliveryProtocol(HttpToolsProtocol):
     _answered: Any = None
     """uvicorn's ``cycle`` of the request that is being answered; that of the connection is of the last that was sent
     without waiting."""
+    _closing: Any = None
+    """uvicorn's ``cycle`` of the request whose answer is the last, as the server ends."""
     _refusal: _Refusal | None = None
     """The refusal of the request whose head is being read."""
     _last: _Refusal | None = None
@@ -83,6 +93,15 @@ class DeliveryProtocol(HttpToolsProtocol):
             self._answered = None
         self._unset_keepalive_if_required()  # or the timer would keep a connection that was reset in memory
         super().connection_lost(exc)
+
+    def close_after_answer(self) -> None:
+        """Say in the answer to the newest request, unless it has begun, that it is the last on this connection."""
+        newest = self.cycle
+        if newest is None or newest.response_started or not newest.keep_alive:
+            return
+        if self._closing is not None and not self._closing.response_started:
+            self._closing.keep_alive = True  # sent without waiting for its answer: those behind it are answered, too
+        self._closing, newest.keep_alive = newest, False
 
     def unsent(self) -> int:
         """Return the bytes of answers that this process holds for the client, be it to close the connection then."""
@@ -165,6 +184,8 @@ class DeliveryProtocol(HttpToolsProtocol):
             super().on_headers_complete()
             if not self.pipeline:
                 self._answered = self.cycle
+            if isinstance(self.server_state, DeliveryState) and self.server_state.is_ending:
+                self.close_after_answer()
         elif self.parser.get_method() == b"CONNECT":
             self._refuse(400, "This server is not a proxy: it does not accept CONNECT.")
         else:
@@ -179,6 +200,7 @@ class DeliveryProtocol(HttpToolsProtocol):
         if self._last is not None and not self.pipeline and not self.transport.is_closing():
             self._send_refusal(self._last)
         else:
+            self._quiet_since = self.loop.time()
             if self.pipeline:
                 self._answered = self.pipeline[-1][0]
             super().on_response_complete()

@@ -24,6 +24,7 @@ BUCKET: Final = "bucket"
 CACHE: Final = "cache"
 KEEPER: Final = "keeper"
 WORKER: Final = "worker"
+RELOAD: Final = "reload"
 MAIL: Final = "mail"
 REDIS: Final = "rate_limit"
 DISK: Final = "disk"
@@ -250,6 +251,17 @@ TABLE: Final = (
         "`CMS_MEMORY`, or run "
         "fewer workers. Requests that it had begun were lost",
         told_for=600,
+    ),
+    Row(
+        what=RELOAD,
+        of="machine",
+        wrong="the last reload failed, and the processes of before go on",
+        alert="ReloadFailed",
+        after=0,
+        severity="warning",
+        told=f"The last reload failed; {_LOG}. The processes of before go on.",
+        todo="the log says what kept the new program from taking over: mend that, or install the version before again, "
+        "and reload. Requests are answered by the program that ran before ([reload](#reload))",
     ),
     Row(
         what=MAIL,

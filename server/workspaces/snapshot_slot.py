@@ -123,6 +123,11 @@ class SnapshotSlot:
         self._opening = threading.Thread(target=self._open, args=(wanted,), name=f"open-{self._workspace_store.id}")
         self._opening.start()
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether a version is being opened, or was since the last ``refresh``."""
+        return self._opening is not None
+
     def wait(self, seconds: float) -> None:
         """Wait until the version that is being opened is open or refused, for ``seconds`` at most."""
         if self._opening is not None:

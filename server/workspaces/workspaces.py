@@ -15,7 +15,7 @@ from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot
 from server.workspaces.kept_versions import KeptVersions, OpenMade
 from server.workspaces.open_snapshot import OpenSnapshot
-from server.workspaces.served_note import ServedNote
+from server.workspaces.served_note import ServedNote, notes
 from server.workspaces.snapshot_slot import OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
@@ -34,6 +34,13 @@ class NotReady(ParquetryError):
 
     def __init__(self) -> None:
         super().__init__("The content of this workspace is not ready to be served yet. Try again in a moment.")
+
+
+class CannotReplace(ParquetryError):
+    """A process cannot serve what the one that it is to replace does."""
+
+    def __init__(self, workspace: str, why: str) -> None:
+        super().__init__(f"This process cannot serve {workspace}, which others do: {why}")
 
 
 class ServedWorkspace:
@@ -71,6 +78,7 @@ class Workspaces:
         ``held_page`` has what the disk of a mirror takes no file for."""
         self._held_page = held_page
         self._store = store
+        self._cache = store.cache
         self._open_made = open_made
         self._most_kept = most_kept
         self._open_version = open_version
@@ -84,13 +92,46 @@ class Workspaces:
         self.complaint: str | None = None
         """Why the store itself cannot be looked at, while the opened snapshots go on being served."""
 
-    def start(self) -> None:
-        """Read all keys, begin to open all snapshots, wait a moment for the small ones, and keep watching."""
+    def start(self, *, replaces: bool = False) -> None:
+        """Read all keys, begin to open all snapshots, wait a moment for the small ones, and keep watching.
+
+        With ``replaces``, wait for all that other processes over this cache serve; raises ``CannotReplace`` where some
+        of it cannot be served by this one.
+        """
         self._refresh()
+        if replaces:
+            self._wait_for(self._served_by_others())
         deadline = time.monotonic() + FIRST_WAIT_SECONDS
         for workspace in self.all():
             workspace.snapshots.wait(max(0.0, deadline - time.monotonic()))
         self._thread.start()
+
+    def _served_by_others(self) -> set[str]:
+        noted = notes(self._cache, self._clock())
+        return {name for one in noted for name, served in one.workspaces.items() if served.version}
+
+    def _wait_for(self, needed: set[str]) -> None:
+        while missing := [one for one in sorted(needed) if self.served(one) is None]:
+            for name in missing:
+                if (why := self._why_not(name)) is not None:
+                    raise CannotReplace(name, why)
+                self._served[name].snapshots.wait(POLL_SECONDS)
+            self._refresh()
+        for name in sorted(needed):
+            access = self._served[name].access
+            if access.list is None and access.complaint is not None:
+                raise CannotReplace(name, access.complaint)
+
+    def _why_not(self, name: str) -> str | None:
+        """Return why a workspace cannot be served by this process; ``None`` where it may still be opened."""
+        found = self._served.get(name)
+        if found is None:
+            return self.complaint or "the store does not have it."
+        if found.snapshots.refusal is not None:
+            return found.snapshots.refusal.reason
+        if found.snapshots.complaint is None and not found.snapshots.is_opening:
+            return "it has no current snapshot version."
+        return found.snapshots.complaint
 
     def stop(self) -> None:
         """Stop watching and close every reader after its last request."""
