@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.access.keys.access import KeyRejected, WrongWorkspace
 from engine.read.files.unusable import SnapshotUnusable
@@ -97,6 +98,15 @@ class Application(Starlette):
         for layer in reversed(self.user_middleware):
             app = layer.cls(app, *layer.args, **layer.kwargs)
         return app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await super().__call__(scope, receive, send if scope["type"] != "lifespan" else partial(_tell, send))
+
+
+async def _tell(send: Send, message: Message) -> None:
+    """Send a message of the lifespan; one about an error that has a text of its own is that text."""
+    error = sys.exc_info()[1]
+    await send({**message, "message": str(error)} if isinstance(error, ParquetryError) else message)
 
 
 class StoreFileUnreachable(ParquetryError):

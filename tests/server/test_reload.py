@@ -1,0 +1,307 @@
+"""A reload: the installed program takes over from the one that runs, and no request is lost, whatever goes wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.programs.installed_program import InstalledProgram
+from tests.servers.proxies import caddy_before, nginx_before
+from tests.sites.halting import has_ended
+from tests.sites.reloaded_server import VERSIONS, ReloadedServer, reloads, serving_installed, viewed_site
+from tests.sites.served_site import Site, eventually
+from tests.sites.steady_load import Load
+
+BEGIN = '"""Run the server: '
+"""How the file begins that a server process imports first of all."""
+CRASHES = ("server/run.py", BEGIN, 'raise RuntimeError("this version is broken")\n' + BEGIN)
+HANGS = ("server/run.py", BEGIN, f"import time\ntime.sleep(600)\n{BEGIN}")
+A_SECOND = 1.0
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return viewed_site(tmp_path_factory.mktemp("reloaded"))
+
+
+@pytest.fixture(scope="module")
+def key(site: Site) -> str:
+    return site.key(validity="none")[1]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> InstalledProgram:
+    return InstalledProgram(tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture
+def program(made: InstalledProgram) -> InstalledProgram:
+    made.install(VERSIONS[0])
+    return made
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[socket.socket]:
+    """Where a service manager listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(60)
+        yield listener
+
+
+def told(manager: socket.socket) -> dict[str, str]:
+    """The next message to the service manager."""
+    return dict(line.split("=", 1) for line in manager.recv(4096).decode().splitlines())
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def reloaded(server: ReloadedServer) -> None:
+    before = server.reloads()
+    server.reload()
+    eventually(lambda: server.reloads() > before)
+
+
+def test_the_installed_program_takes_over_on_the_same_socket(
+    site: Site, key: str, program: InstalledProgram, manager: socket.socket, tmp_path: Path
+) -> None:
+    notify = manager.getsockname()
+    with serving_installed(program, site, tmp_path / "log", NOTIFY_SOCKET=notify, CMS_METRICS="127.0.0.1:0") as server:
+        assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[0]} answers requests."}
+        kept = HTTPConnection("127.0.0.1", server.port, timeout=60)
+        kept.request("GET", "/v1/acme/posts", headers={"X-API-KEY": key})
+        assert kept.getresponse().read()
+        program.install(VERSIONS[1])
+        assert server.version() == VERSIONS[0], "what is installed changes nothing by itself"
+        server.reload()
+        reloading = told(manager)
+        assert reloading["RELOADING"] == "1"
+        assert int(reloading["MONOTONIC_USEC"]) <= time.monotonic_ns() // 1000
+        assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[1]} answers requests."}
+        eventually(lambda: server.version() == VERSIONS[1])
+
+        def is_the_last() -> bool:
+            kept.request("GET", "/v1/acme/posts", headers={"X-API-KEY": key})
+            answer = kept.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+            return answer.getheader("Connection") == "close"
+
+        eventually(is_the_last)
+        eventually(lambda: "stopped" in server.log())
+        found = re.search(r"metrics at http://127\.0\.0\.1:([0-9]+)", server.log())
+        assert found is not None
+        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        metrics.request("GET", "/metrics")
+        assert f'parquetry_build_info{{python="{sys.version.split()[0]}",version="{VERSIONS[1]}"}} 1.0' in (
+            metrics.getresponse().read().decode()
+        )
+        assert server.get("/console/sign-in")[0] == 200
+        eventually(lambda: server.state()["keeper"]["running"])
+        assert server.state()["reload"] is None
+        program.install(VERSIONS[0])
+        reloaded(server)
+        eventually(lambda: server.version() == VERSIONS[0])
+        server.process.terminate()
+        assert server.process.wait(60) == 0
+        assert [told(manager).keys() for _ in range(3)] == [
+            {"RELOADING": 0, "MONOTONIC_USEC": 0, "STATUS": 0}.keys(),
+            {"READY": 0, "STATUS": 0}.keys(),
+            {"STOPPING": 0, "STATUS": 0}.keys(),
+        ]
+    assert "Traceback" not in server.log()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("crashes", CRASHES, "it ended with status 1 before it was ready"),
+        pytest.param("hangs", HANGS, "it was not ready within 3 s", marks=pytest.mark.slow),
+    ],
+)
+def test_a_program_that_does_not_get_ready_replaces_nobody(
+    site: Site,
+    key: str,
+    program: InstalledProgram,
+    manager: socket.socket,
+    tmp_path: Path,
+    name: str,
+    change: tuple[str, str, str],
+    said: str,
+) -> None:
+    variables = {"NOTIFY_SOCKET": manager.getsockname(), "CMS_RELOAD_SECONDS": "3", "CMS_METRICS": "127.0.0.1:0"}
+    with serving_installed(program, site, tmp_path / "log", **variables) as server:
+        found = re.search(r"metrics at http://127\.0\.0\.1:([0-9]+)", server.log())
+        assert found is not None
+        answering = children(server.process.pid)
+        program.install(name, change)
+        server.reload()
+        assert [sorted(told(manager)) for _ in range(2)][1] == ["MONOTONIC_USEC", "RELOADING", "STATUS"]
+        failed = told(manager)
+        assert failed["READY"] == "1"
+        assert failed["STATUS"].startswith(f"The last reload failed: {said}")
+        assert f"the reload failed, and the processes of before go on: the new program cannot take over, {said}" in (
+            server.log()
+        )
+        eventually(lambda: server.state()["reload"])
+        assert server.state()["ready"]
+        assert server.state()["reload"]["problem"] == (
+            "The last reload failed; the log says why. The processes of before go on."
+        )
+        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        metrics.request("GET", "/metrics")
+        assert re.search(r"^parquetry_reload_failed_timestamp_seconds 1\.", metrics.getresponse().read().decode(), re.M)
+        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+        eventually(lambda: children(server.process.pid) == answering)
+        program.install(VERSIONS[1])
+        reloaded(server)
+        eventually(lambda: server.version() == VERSIONS[1])
+        assert server.state()["reload"] is None
+
+
+def test_a_program_that_cannot_serve_what_is_served_replaces_nobody(program: InstalledProgram, tmp_path: Path) -> None:
+    site = viewed_site(tmp_path)
+    key = site.key(validity="none")[1]
+    with serving_installed(program, site, tmp_path / "log") as server:
+        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+        access = site.place.directory / "access.json"
+        kept = access.read_bytes()
+        access.write_bytes(b"{")
+        server.reload()
+        eventually(lambda: server.failed_reloads() == 1)
+        assert "This process cannot serve acme, which others do:" in server.log()
+        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+        access.write_bytes(kept)
+        reloaded(server)
+        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+    assert "Traceback" not in server.log()
+
+
+SERVE_HANDED = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.set_inheritable(3, True)
+os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "parquetry.socket"}
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_a_socket_that_a_service_manager_holds_outlives_the_server(
+    site: Site, key: str, program: InstalledProgram, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        before = [sys.executable, "-c", SERVE_HANDED, str(listener.fileno())]
+        for number in range(2):
+            log = tmp_path / f"log-{number}"
+            with serving_installed(program, site, log, before=before, files=(listener.fileno(),)) as server:
+                assert server.port == listener.getsockname()[1]
+                assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+                if number:
+                    reloaded(server)
+                    assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+            with socket.create_connection(listener.getsockname(), timeout=60):
+                pass  # it waits, where nobody answers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_request_is_lost(site: Site, key: str, program: InstalledProgram, tmp_path: Path, workers: int) -> None:
+    with serving_installed(program, site, tmp_path / "log", workers=workers) as server:
+        load = Load(server.port, key, 3000, has_console=True)
+        asyncio.run(load.run(8, lambda: reloads(server, program, load, 3)))
+        assert load.failures == []
+        assert load.answered == load.begun >= 3000
+        assert load.last > 0
+        assert server.version() == VERSIONS[1]
+    assert "Traceback" not in server.log()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", ["nginx", "caddy"])
+def test_no_request_is_lost_behind_a_proxy_where_two_servers_are_restarted_in_turn(
+    site: Site, key: str, program: InstalledProgram, tmp_path: Path, proxy: str
+) -> None:
+    if shutil.which(proxy) is None:
+        pytest.skip(f"needs {proxy} on this machine")
+    in_front: Callable[..., AbstractContextManager[int]] = nginx_before if proxy == "nginx" else caddy_before
+    with (
+        serving_installed(program, site, tmp_path / "one") as one,
+        serving_installed(program, site, tmp_path / "two") as two,
+        in_front(tmp_path, one.port, two.port) as port,
+    ):
+        load = Load(port, key, 1500, has_console=True)
+
+        async def restart() -> None:
+            for number, server in enumerate((one, two, one)):
+                await asyncio.to_thread(server.restart, tmp_path / f"again-{number}")
+
+        asyncio.run(load.run(8, restart))
+    assert load.failures == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks the processes up in /proc")
+def test_whatever_happens_during_a_reload_somebody_answers(
+    site: Site, key: str, program: InstalledProgram, tmp_path: Path
+) -> None:
+    with serving_installed(program, site, tmp_path / "log", workers=2) as server:
+
+        def answers() -> bool:
+            return server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+
+        for _ in range(10):
+            server.reload()
+            time.sleep(0.01)
+        eventually(lambda: server.reloads() >= 1)
+        assert answers()
+        eventually(lambda: len(children(server.process.pid)) == 1)
+        assert server.reloads() <= 3, "what is asked for meanwhile is done once"
+        [leader] = children(server.process.pid)
+        server.reload()
+        eventually(lambda: len(children(server.process.pid)) == 2)
+        worker = max(children(leader))
+        os.kill(worker, signal.SIGKILL)  # one that answers, or the keeper
+        before = server.reloads()
+        eventually(lambda: server.reloads() > before)
+        assert answers()
+        eventually(lambda: len(children(server.process.pid)) == 1)
+        [leader] = children(server.process.pid)
+        os.kill(leader, signal.SIGKILL)
+        eventually(lambda: has_ended(leader))
+        assert answers(), "what comes meanwhile waits on the socket"
+        assert "another server process is started" in server.log()
+        server.reload()
+        eventually(lambda: len(children(server.process.pid)) == 2)
+        everyone = children(server.process.pid)
+        server.process.terminate()
+        assert server.process.wait(60) == 0
+        assert all(has_ended(one) for one in everyone)
+    assert "Traceback" not in server.log()
+
+
+@pytest.mark.slow
+def test_on_a_full_disk_the_processes_of_before_go_on(
+    site: Site, key: str, program: InstalledProgram, tmp_path: Path
+) -> None:
+    """The directory of temporary files stands for the disk: the new process has no place for its console there."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with serving_installed(program, site, tmp_path / "log", TMPDIR=str(temporary)) as server:
+        full = nullcontext()
+        with full:
+            server.reload()
+            eventually(lambda: server.failed_reloads() + server.reloads() >= 1)
+        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
