@@ -11,7 +11,7 @@ from server.main_process.handed_sockets import HTTP, METRICS
 from server.main_process.link import MainLink
 from server.metrics_address import MetricsAddress
 from server.states.states import States
-from server.states.table import RELOAD
+from server.states.table import RELOAD, WORKER
 from snapshots.version import VERSION
 
 WORKERS: Final = "workers"
@@ -37,6 +37,8 @@ class Course:
             metrics.begin()
         if link is None:
             return
+        if link.follows_dead:
+            self._states.wrong(WORKER)
         for name, one in ((HTTP, listener), (METRICS, None if metrics is None else metrics.listener)):
             if one is not None and name not in link.sockets:
                 link.keep(name, one)

@@ -44,7 +44,7 @@ from server.mirror.following import follow
 from server.mirror.freshness import Freshness
 from server.mirror.held import HeldPage
 from server.mirror.mirror import Mirror
-from server.processes.child import when_retired
+from server.processes.child import tell_ready, when_retired
 from server.processes.repeating import attempt, repeat
 from server.processes.standing_back import stand_back
 from server.settings import Settings
@@ -124,7 +124,9 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
         partial(_pass_on, leaving),
         partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms)),
     ]
-    if console is not None:
+    if console is None:
+        tell_ready()
+    else:
         works.append(partial(_serve_console, settings, console.listener, watch))
         works.append(_looking_at_sign_ins(settings, states))
         works.append(partial(_clear, console))
@@ -202,7 +204,7 @@ def _work_until(leaving: threading.Event, work: Work, _stopping: threading.Event
 def _serve_console(settings: Settings, listener: socket.socket, watch: MailWatch, stopping: threading.Event) -> None:
     from server.console.process.serving import serve_console  # noqa: PLC0415 - half a second, where the console is on
 
-    serve_console(settings, listener, watch, stopping)
+    serve_console(settings, listener, watch, stopping, tell_ready)
 
 
 def _clear(console: Socket, stopping: threading.Event) -> None:

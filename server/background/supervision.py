@@ -45,7 +45,7 @@ def kept(
     settings: Settings, log: dict[str, Any], states: States, on_ready: Callable[[], None] | None = None
 ) -> Iterator[KeeperSupervision]:
     """Keep a keeper running during the block, with the configuration ``log`` of the log; ``states`` takes note of one
-    that dies, and ``on_ready`` is called, in another thread, once one runs for the first time. What is sent to the
+    that dies, and ``on_ready`` is called, in another thread, once one runs, and serves the console. What is sent to the
     console while the keeper starts waits.
 
     Raises ``ConsoleNotServed``, and ``StoreError`` where a bucket cannot be opened or its mirror not be written.
@@ -152,7 +152,7 @@ class KeeperSupervision:
             if keeper.exitcode is None and keeper.hangs():
                 _log.error("the keeper has not answered for %g s: it is ended", ANSWER_SECONDS)
                 keeper.kill()
-            if self._on_ready is not None and keeper.has_answered:
+            if self._on_ready is not None and keeper.is_ready:
                 self._on_ready()
                 self._on_ready = None
             if keeper.exitcode is None:

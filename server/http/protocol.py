@@ -184,7 +184,8 @@ class DeliveryProtocol(HttpToolsProtocol):
             super().on_headers_complete()
             if not self.pipeline:
                 self._answered = self.cycle
-            if isinstance(self.server_state, DeliveryState) and self.server_state.is_ending:
+            state = self.server_state
+            if isinstance(state, DeliveryState) and state.is_ending:
                 self.close_after_answer()
         elif self.parser.get_method() == b"CONNECT":
             self._refuse(400, "This server is not a proxy: it does not accept CONNECT.")

@@ -22,8 +22,16 @@ ASK_SECONDS: Final = 1.0
 class Generation:
     """A server process, as the main process sees it."""
 
-    def __init__(self, command: Sequence[str], sockets: Mapping[str, socket.socket], *, replaces: bool) -> None:
-        """Start it with the listening sockets that there are; ``replaces`` says that another one is answering.
+    def __init__(
+        self,
+        command: Sequence[str],
+        sockets: Mapping[str, socket.socket],
+        *,
+        replaces: bool = False,
+        follows_dead: bool = False,
+    ) -> None:
+        """Start it with the listening sockets that there are; ``replaces`` says that another one is answering,
+        ``follows_dead`` that another one has died.
 
         Raises ``OSError``.
         """
@@ -32,6 +40,7 @@ class Generation:
             "link": theirs.fileno(),
             "sockets": {name: one.fileno() for name, one in sockets.items()},
             "replaces": replaces,
+            "follows_dead": follows_dead,
         }
         # A terminal that is closed sends SIGHUP to all its processes; only the main process reloads.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])

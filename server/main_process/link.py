@@ -16,11 +16,15 @@ from server.main_process.messages import ALIVE, ASK, FAILED, KEEP, READY, RETIRE
 class MainLink:
     """The link to the main process that started this one."""
 
-    def __init__(self, end: socket.socket, sockets: dict[str, socket.socket], *, replaces: bool) -> None:
+    def __init__(
+        self, end: socket.socket, sockets: dict[str, socket.socket], *, replaces: bool, follows_dead: bool
+    ) -> None:
         self.sockets = sockets
         """The listening sockets that the main process holds, by name."""
         self.replaces = replaces
         """Whether another server process is answering, and is to be replaced."""
+        self.follows_dead = follows_dead
+        """Whether another server process has died, and is replaced."""
         self._lines = Lines(end)
         self._sending = threading.Lock()
 
@@ -67,4 +71,9 @@ def link_to_main_process(environment: MutableMapping[str, str] = os.environ) -> 
     for descriptor in (read["link"], *read["sockets"].values()):
         os.set_inheritable(descriptor, False)
     sockets = {name: socket.socket(fileno=descriptor) for name, descriptor in read["sockets"].items()}
-    return MainLink(socket.socket(fileno=read["link"]), sockets, replaces=bool(read["replaces"]))
+    return MainLink(
+        socket.socket(fileno=read["link"]),
+        sockets,
+        replaces=read.get("replaces", False),
+        follows_dead=read.get("follows_dead", False),
+    )

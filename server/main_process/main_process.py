@@ -68,7 +68,7 @@ class MainProcess:
         """Serve, and return the exit status. To be called on the main thread. Raises ``OSError`` where the program
         cannot be started at all."""
         with self._signals() as woken:
-            self._start(replaces=False)
+            self._start()
             while not self._step():
                 links = [link for one in self._all() if (link := one.link) is not None]
                 select.select([woken, *links], [], [], LOOK_SECONDS)
@@ -140,7 +140,7 @@ class MainProcess:
         is_alone = self._serving is None and self._starting is None
         if is_alone and time.monotonic() - self._started_at >= RESTART_SECONDS:
             _log.error("another server process is started")
-            self._start(replaces=False)
+            self._start(follows_dead=True)
 
     def _reload(self) -> None:
         self._is_reload_wanted = False
@@ -151,9 +151,9 @@ class MainProcess:
         except OSError as error:
             self._fail(f"it cannot be started: {error}")
 
-    def _start(self, *, replaces: bool) -> None:
+    def _start(self, *, replaces: bool = False, follows_dead: bool = False) -> None:
         self._started_at = time.monotonic()
-        self._starting = Generation(self._command, self._sockets, replaces=replaces)
+        self._starting = Generation(self._command, self._sockets, replaces=replaces, follows_dead=follows_dead)
 
     def _clear_up(self) -> None:
         """Take note of those that have ended, and end those that take too long."""

@@ -30,8 +30,6 @@ class Child:
         self.started_at = time.monotonic()
         self.is_ready = False
         """Whether it has said by ``tell_ready`` that it does its work."""
-        self.has_answered = False
-        """Whether it has everything imported, and has begun."""
         self._asked_at: float | None = None
         self.process = context.Process(target=_run, args=(answers, target, *arguments), name=name)
         self.process.start()
@@ -49,7 +47,6 @@ class Child:
                 if self._questions.recv_bytes() == _READY:
                     self.is_ready = True
                 else:
-                    self.has_answered = True
                     self._asked_at = None
             if self._asked_at is None:
                 self._asked_at = time.monotonic()

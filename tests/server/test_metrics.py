@@ -173,12 +173,13 @@ def test_the_operators_page_lists_every_metric(tmp_path: Path) -> None:
 def test_a_process_that_has_just_begun_to_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DIRECTORY, "not yet")
     store = Site(tmp_path).store
-    with metrics_served("127.0.0.1:0", store, States("server", steady_ms)) as address:
+    with metrics_served("127.0.0.1:0", store, States("server", steady_ms)) as metrics:
+        metrics.begin()
         begun = Path(os.environ[DIRECTORY]) / f"counter_{os.getpid()}.db"
         begun.touch()  # as it is for a moment, before it is filled
         filling = threading.Timer(0.2, lambda: begun.write_bytes(struct.pack("i", 8) + bytes(100)))
         filling.start()
-        answer = httpx2.get(f"http://{address}/metrics", timeout=60)
+        answer = httpx2.get(f"http://{metrics.address}/metrics", timeout=60)
         filling.join()
     assert answer.status_code == 200
     assert "parquetry_store_readable 1" in answer.text

@@ -77,6 +77,10 @@ class ReloadedServer:
         found: dict[str, Any] = json.loads(self.get("/readyz")[1])
         return found
 
+    def troubles(self) -> dict[str, str]:
+        """What ``/readyz`` says is wrong, by name."""
+        return {str(one["what"]): str(one["message"]) for one in self.state()["troubles"]}
+
     def version(self) -> str:
         """The version of the program that answers."""
         return str(self.state()["program"]["version"])

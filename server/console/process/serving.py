@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn import Config, Server
+from uvicorn import Config
 
 from server.console.console import Console
 from server.console.process.headers import SIGNED_IN, VISITOR, WORKSPACE
+from server.graceful_server import GracefulServer
 from server.http.exchange import begin_exchange
 from server.http.request_ids import request_id_of
 from server.settings import Settings
@@ -24,10 +26,17 @@ LAST_SECONDS: Final = 5
 """Seconds that requests under way may go on when the keeper is told to end."""
 
 
-def serve_console(settings: Settings, listener: socket.socket, watch: MailWatch, stopping: threading.Event) -> None:
-    """Serve the console on a socket until ``stopping`` is set. To be called on another thread than the main one."""
+def serve_console(
+    settings: Settings,
+    listener: socket.socket,
+    watch: MailWatch,
+    stopping: threading.Event,
+    on_ready: Callable[[], None] | None = None,
+) -> None:
+    """Serve the console on a socket until ``stopping`` is set; ``on_ready`` is called when it answers. To be called on
+    another thread than the main one."""
     console = Console(settings, now_ms, watch)
-    server = Server(
+    server = GracefulServer(
         Config(
             told(console.application()),
             http="httptools",
@@ -39,7 +48,8 @@ def serve_console(settings: Settings, listener: socket.socket, watch: MailWatch,
             server_header=False,
             date_header=False,
             timeout_graceful_shutdown=LAST_SECONDS,
-        )
+        ),
+        on_ready,
     )
 
     def end() -> None:

@@ -15,10 +15,10 @@ from tests.programs.command_line import CMS, Cms, entry, in_process, write_works
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cms:
+def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cms:
     monkeypatch.delenv("CMS_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
-    return in_process(monkeypatch, capsys)
+    return in_process(monkeypatch, capfd)
 
 
 @pytest.mark.parametrize("variable", ["CMS_PORT", "CMS_WORKERS", "CMS_LOG_FORMAT"])
