@@ -57,6 +57,7 @@ class GracefulServer(Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._on_ending is not None:
             self._on_ending()
+        await asyncio.sleep(0)  # in which what waits on the listening socket is accepted
         for one in (*self.servers, *(sockets or ())):
             one.close()
         await self._close_kept_connections()

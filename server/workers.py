@@ -129,6 +129,7 @@ class ServerWorkers:
     def _end_all(self) -> None:
         for worker in self._workers:
             worker.process.terminate()
+        self._listener.close()  # or connections would go on to be accepted for nobody
         deadline = time.monotonic() + (self._config.timeout_graceful_shutdown or 0) + END_SECONDS
         for worker in self._workers:
             pid = worker.process.pid

@@ -74,8 +74,6 @@ class MainProcess:
                 select.select([woken, *links], [], [], LOOK_SECONDS)
                 with suppress(BlockingIOError):
                     woken.recv(1024)
-        for listener in self._sockets.values():
-            listener.close()
         return self._status
 
     def _step(self) -> bool:
@@ -169,6 +167,8 @@ class MainProcess:
 
     def _has_ended(self) -> bool:
         """Have everything end; return whether it has, and know the exit status then."""
+        for listener in self._sockets.values():
+            listener.close()  # or connections would go on to be accepted for nobody
         everyone = self._all()
         for one in everyone:
             one.end()

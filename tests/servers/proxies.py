@@ -26,10 +26,11 @@ def nginx_before(directory: Path, *servers: int) -> Iterator[int]:
     """Run nginx in front of the servers at these ports; its own port."""
     port = free_port()
     sample = (DEPLOY / "nginx.conf").read_text()
-    upstream = re.search(r"( *)server 127\.0\.0\.1:8787([^;]*);", sample)
+    upstream = re.search(r"( *)server 127\.0\.0\.1:8787([^;]*);\n", sample)
     assert upstream is not None
     lines = "".join(f"{upstream[1]}server 127.0.0.1:{server}{upstream[2]};\n" for server in servers)
-    sample = sample.replace(f"{upstream[0]}\n", lines)
+    assert sample.count(upstream[0]) == 2
+    sample = sample.replace(upstream[0], lines)
     sample = sample.replace("listen 443 ssl http2;", f"listen 127.0.0.1:{port};")
     sample = re.sub(r" *ssl_certificate.*\n", "", sample)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -52,13 +53,18 @@ def caddy_before(directory: Path, *servers: int) -> Iterator[int]:
     """Run Caddy in front of the servers at these ports; its own port."""
     port = free_port()
     sample = (DEPLOY / "Caddyfile").read_text()
-    assert sample.count("reverse_proxy 127.0.0.1:8787 ") == 1
-    sample = sample.replace("127.0.0.1:8787", " ".join(f"127.0.0.1:{server}" for server in servers), 1)
+    assert sample.count("reverse_proxy 127.0.0.1:8787 ") == 2
+    sample = sample.replace("127.0.0.1:8787", " ".join(f"127.0.0.1:{server}" for server in servers))
     sample = sample.replace("content.example {", f"http://127.0.0.1:{port}, http://x:{port} {{\n\tbind 127.0.0.1", 1)
     configuration = directory / "Caddyfile"
-    configuration.write_text("{\n\tadmin off\n\tpersist_config off\n}\n" + sample)
+    configuration.write_text("{\n\tadmin off\n}\n" + sample)
     command = ["caddy", "run", "--adapter", "caddyfile", "--config", configuration]
-    environment = {**os.environ, "HOME": str(directory), "XDG_DATA_HOME": str(directory)}
+    environment = {
+        **os.environ,
+        "HOME": str(directory),
+        "XDG_DATA_HOME": str(directory),
+        "XDG_CONFIG_HOME": str(directory),
+    }
     with (
         (directory / "caddy.log").open("w") as log,
         subprocess.Popen(command, env=environment, stderr=log) as proxy,
