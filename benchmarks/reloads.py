@@ -39,7 +39,8 @@ def main() -> None:
         site = viewed_site(directory)
         key = site.key()[1]
         program = InstalledProgram(directory / "program")
-        program.install(VERSIONS[0])
+        for version in reversed(VERSIONS):
+            program.install(version)
         with serving_installed(program, site, directory / "log", workers=options.workers) as server:
             proxy = PROXIES.get(options.in_front)
             with nullcontext(server.port) if proxy is None else proxy(directory, server.port) as port:

@@ -72,7 +72,7 @@ class Load:
             )
             return head.encode() + body, kind < 0.01
         target = f"/v1/{self.workspace}/posts?limit={chance.randrange(1, 50)}&offset={chance.randrange(3)}"
-        if kind < 0.12 and self.has_console:
+        if kind < 0.105 and self.has_console:
             target = "/console/sign-in"
         elif kind < 0.15:
             target = "/readyz"
