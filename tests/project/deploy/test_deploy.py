@@ -35,6 +35,7 @@ def assignments(text: str) -> dict[str, str]:
     ("name", "command"),
     [
         ("parquetry", "cms serve"),
+        ("parquetry@", "cms serve --port %i"),
         ("parquetry-prune", "cms snapshot prune --all-workspaces"),
         ("parquetry-backup", "cms backup /mnt/backup/parquetry"),
     ],
@@ -60,6 +61,30 @@ def test_systemd_accepts_the_timer(tmp_path: Path, timer: str) -> None:
     command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / f"{timer}.timer")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, [line for line in done.stderr.splitlines() if "parquetry" in line]) == (0, [])
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
+def test_systemd_accepts_the_socket_of_the_server(tmp_path: Path) -> None:
+    for name in ("parquetry.service", "parquetry.socket"):
+        text = (DEPLOY / name).read_text()
+        (tmp_path / name).write_text(text.replace("/opt/parquetry/bin/cms", sys.executable))
+    command = ["systemd-analyze", "verify", "--man=no", str(tmp_path / "parquetry.socket")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if "parquetry" in line]) == (0, [])
+    settings = read_settings({}, assignments((DEPLOY / "parquetry.env").read_text()))
+    assert f"\nListenStream={settings.host}:{settings.port}\n" in (DEPLOY / "parquetry.socket").read_text()
+
+
+def test_the_units_of_one_server_and_of_several_differ_in_the_port_alone() -> None:
+    one, several = ((DEPLOY / f"parquetry{name}.service").read_text().partition("[Unit]")[2] for name in ("", "@"))
+    added = [line for line in several.splitlines() if line not in one.splitlines() and not line.startswith("#")]
+    assert [line.partition("=")[0] for line in added] == [
+        "Description",
+        "EnvironmentFile",
+        "ExecStart",
+        "ExecStartPost",
+    ]
+    assert all("%i" in line for line in added[:3])
 
 
 def test_the_settings_of_the_unit_are_ones_the_server_takes() -> None:
