@@ -128,7 +128,7 @@ def test_the_user_of_the_unit_is_made_by_the_file_beside_it(tmp_path: Path) -> N
 @pytest.mark.parametrize("file", ["nginx.conf", "Caddyfile"])
 def test_a_proxy_goes_where_the_unit_s_server_listens_and_is_trusted(file: str) -> None:
     settings = read_settings({}, assignments((DEPLOY / "parquetry.env").read_text()))
-    text = (DEPLOY / file).read_text()
+    text = re.sub(r"^\s*#.*$", "", (DEPLOY / file).read_text(), flags=re.MULTILINE)
     assert set(re.findall(r"\b127\.0\.0\.1:[0-9]+", text)) == {f"{settings.host}:{settings.port}"}
     assert settings.trusted_proxies == ("127.0.0.1",)
     assert re.search(r"response_header_timeout 30s|proxy_read_timeout 30s", text)
@@ -157,7 +157,7 @@ def test_nginx_passes_on_requests_and_the_visitor_s_address(tmp_path: Path) -> N
             ("/etc/ssl/content.example/fullchain.pem", str(tmp_path / "cert.pem")),
             ("/etc/ssl/content.example/privkey.pem", str(tmp_path / "cert.pem")),
         ):
-            assert sample.count(old) == 1
+            assert old in sample
             sample = sample.replace(old, new)
         (tmp_path / "nginx.conf").write_text(
             f"error_log stderr;\npid {tmp_path}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n"

@@ -143,7 +143,10 @@ def test_docker_accepts_the_composition(monkeypatch: pytest.MonkeyPatch) -> None
 def test_nginx_asks_the_readers_of_the_composition() -> None:
     text = (DEPLOY / "nginx-readers.conf").read_text()
     settings = read_settings({}, RECIPE)
-    assert re.findall(r"^    server (\S+?)[ ;]", text, re.MULTILINE) == [f"{name}:{settings.port}" for name in READERS]
+    assert re.findall(r"^    server (\S+?)[ ;]", text, re.MULTILINE) == [
+        *(f"{name}:{settings.port}" for name in READERS),
+        *(f"{name}:{settings.port}" for name in READERS),  # for page views
+    ]
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in text
     assert settings.request_seconds + settings.queue_seconds < 30
     assert "proxy_read_timeout 30s" in text
