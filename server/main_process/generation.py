@@ -84,7 +84,7 @@ class Generation:
         return self._process.poll()
 
     def look(self) -> None:
-        """Take in what it has said, and ask whether it is there. Waits for nothing."""
+        """Take in what it has said, and ask one that is ready whether it is there. Waits for nothing."""
         while self._is_open:
             try:
                 for message in self._lines.receive():
@@ -97,7 +97,7 @@ class Generation:
                 break
             except (OSError, EOFError, ValueError):
                 self._close()
-        if not self._owes_answer and time.monotonic() - self._asked_at >= ASK_SECONDS:
+        if self.version is not None and not self._owes_answer and time.monotonic() - self._asked_at >= ASK_SECONDS:
             self._asked_at, self._owes_answer = time.monotonic(), True
             self._tell(ASK, True)
 
