@@ -23,11 +23,11 @@ from uvicorn import Config
 from engine.views.collecting.visitors import Visitors
 from server.app import create_app
 from server.background.supervision import kept
-from server.course import KEEPER, WORKERS, Course
 from server.graceful_server import GracefulServer
 from server.http.protocol import DeliveryProtocol
 from server.logs import LOGGER, STARTING, log_config
 from server.lookout import looked_out
+from server.main_process.course import KEEPER, WORKERS, Course
 from server.main_process.handed_sockets import HTTP, METRICS
 from server.main_process.link import MainLink
 from server.metrics_address import metrics_served

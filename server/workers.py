@@ -45,9 +45,9 @@ class ServerWorkers:
         first_config: Config | None = None,
         on_ready: Callable[[], None] | None = None,
     ) -> None:
-        """``states`` takes note of workers that die. ``first_config`` is for the first workers, ``config`` for those
-        that replace one that died, and for all where there is no other; ``on_ready`` is called once all of the first
-        answer."""
+        """``states`` takes note of workers that die. ``first_config`` is for workers until all are ready, ``config`` for
+        those that replace one that died later, and for all where there is no other; ``on_ready`` is called once all of
+        the first answer."""
         self._states = states
         self._config = config
         self._first_config = first_config or config
@@ -101,7 +101,7 @@ class ServerWorkers:
             _log.error("a worker process ended with status %d: another one is started", worker.exitcode)
             time.sleep(max(0.0, worker.started_at + LOOK_SECONDS - time.monotonic()))
             try:
-                self._workers[index] = self._started(self._config)
+                self._workers[index] = self._started(self._config if self._are_ready else self._first_config)
             except OSError as error:  # the machine has no process, memory or file left
                 _log.error("a worker process cannot be started: %s; it is tried again", error)
                 time.sleep(LOOK_SECONDS)

@@ -90,6 +90,7 @@ class MainProcess:
         self._clear_up()
         if not self._is_ending:
             self._look_at_the_new_one()
+        if not self._is_ending:
             self._replace_a_dead_one()
             if self._is_reload_wanted and self._serving is not None and self._starting is None:
                 self._reload()
