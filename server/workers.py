@@ -45,9 +45,9 @@ class ServerWorkers:
         first_config: Config | None = None,
         on_ready: Callable[[], None] | None = None,
     ) -> None:
-        """``states`` takes note of workers that die. ``first_config`` is for workers until all are ready, ``config`` for
-        those that replace one that died later, and for all where there is no other; ``on_ready`` is called once all of
-        the first answer."""
+        """``states`` takes note of workers that die. ``first_config`` is for workers until all are ready, ``config``
+        for those that replace one that died later, and for all where there is no other; ``on_ready`` is called once all
+        of the first answer."""
         self._states = states
         self._config = config
         self._first_config = first_config or config
