@@ -292,16 +292,13 @@ def listed_with(backup: layout.Backup, how: str) -> bytes:
         "deep",
     ],
 )
-@pytest.mark.parametrize("force", [False, True], ids=["", "force"])
-def test_a_damaged_backup_is_refused_before_anything_is_touched(
-    copied: Path, tmp_path: Path, how: str, force: bool
-) -> None:
+def test_a_damaged_backup_is_refused_before_anything_is_touched(copied: Path, tmp_path: Path, how: str) -> None:
     damaged(copied, how)
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "kept").write_text("as it was")
     with pytest.raises(StoreError) as refused:
-        bring_back(copied, tmp_path / "store", force=force)
-    assert isinstance(refused.value, BackupDamaged) or "link" in how, refused.value
+        bring_back(copied, tmp_path / "store", force=True)
+    assert isinstance(refused.value, BackupDamaged) or how == "a link to itself", refused.value
     assert how != "newer" or "newer than this program reads (1). Upgrade" in str(refused.value)
     assert [path.name for path in (tmp_path / "store").iterdir()] == ["kept"]
 
@@ -365,7 +362,7 @@ def test_a_backup_that_was_killed_is_none_and_the_next_one_goes_on(site: Site, c
     assert content(restored.root) == wanted
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_a_restore_that_was_killed_leaves_nothing_current_and_is_done_again(
     site: Site, copied: Path, tmp_path: Path, seed: int
 ) -> None:
