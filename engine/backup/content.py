@@ -20,11 +20,11 @@ from engine.views.collecting.spool import VIEWS
 from engine.views.gathering.layout import SPOOL
 from engine.webhooks.webhooks_file import WEBHOOKS
 from snapshots.store.assets.use import ASSET_USE
-from snapshots.store.carrying import SNAPSHOTS
+from snapshots.store.carrying import SNAPSHOTS, version_folder
 from snapshots.store.changes import CHANGES
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import MANIFEST
+from snapshots.store.manifest import MANIFEST, DataFile
 from snapshots.store.objects import ListedObject, Objects
 from snapshots.store.store import Store
 
@@ -91,6 +91,17 @@ def version_of(key: str) -> str | None:
     """Return the version of which an object is a file, ``None`` for another object."""
     parts = key.split("/")
     return parts[2] if len(parts) > 3 and parts[1] == SNAPSHOTS else None
+
+
+def saved_key(workspace: str, version: str, file: DataFile) -> str:
+    """Return the key that a data file of a version has in a backup, wherever it lies in the store."""
+    return f"{version_folder(workspace, version)}/{file.path}"
+
+
+def key_in_store(_objects: Objects, key: str, _sha256: str) -> str:
+    """Return the key in a store of an object that has ``key`` and this SHA-256 in a backup. Every kind of store has the
+    data files of a version in the version's own folder."""
+    return key
 
 
 def before_current(listed: Iterable[ListedObject]) -> list[ListedObject]:

@@ -33,7 +33,7 @@ from engine.backup.several import for_each
 from engine.backup.views import saved_views
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import has_its_name
-from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions, version_folder
+from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions
 from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument
@@ -231,31 +231,36 @@ class _Making:
         return found
 
     def _files(self, workspace: str, listed: list[ListedObject], manifests: Mapping[str, Manifest]) -> None:
-        """Save all objects that never change, but for files of versions that are not to be saved."""
-        recorded = {
-            f"{version_folder(workspace, version)}/{file.path}": file.sha256
-            for version, manifest in manifests.items()
-            for file in manifest.files
-        }
-        wanted = [
+        """Save all objects that never change, but for those of versions that are not to be saved."""
+        data: dict[str, tuple[ListedObject, str]] = {}
+        for version, manifest in manifests.items():
+            for file in manifest.files:
+                key = content.saved_key(workspace, version, file)
+                there = content.key_in_store(self._objects, key, file.sha256)
+                data[key] = ListedObject(there, file.bytes, 0), file.sha256
+        of_data = {one.key for one, _ in data.values()}
+        others = [
             one
             for one in listed
             if not content.is_document(one.key)
-            and (version := content.version_of(one.key)) in {None, *manifests}
-            and (version is None or not one.key.endswith(f"/{DROPPED}"))
+            and one.key not in of_data
+            and content.version_of(one.key) in {None, *manifests}
+            and not one.key.endswith(f"/{DROPPED}")
         ]
-        total, done = sum(one.bytes for one in wanted), 0
+        total = sum(one.bytes for one in others) + sum(one.bytes for one, _ in data.values())
+        done = 0
 
-        def save(one: ListedObject) -> None:
+        def save(one: ListedObject, key: str, sha256: str | None) -> None:
             nonlocal done
             with suppress(MissingObject):  # pruned: whether it is missed is seen afterwards
-                self._keep(one, recorded.get(one.key))
+                self._keep(one, key, sha256)
             with self._lock:
                 done += one.bytes
             if self._progress is not None:
                 self._progress(f"saving {workspace}", done, total)
 
-        for_each(save, wanted)
+        for_each(lambda key: save(data[key][0], key, data[key][1]), data)
+        for_each(lambda one: save(one, one.key, None), others)
 
     def _whole(
         self, workspace_store: WorkspaceStore, manifests: Mapping[str, Manifest], listed: list[ListedObject]
@@ -264,16 +269,16 @@ class _Making:
         those that are damaged in the store."""
         workspace, whole = workspace_store.id, set()
         for version, manifest in manifests.items():
-            folder = version_folder(workspace, version)
+            keys = {content.saved_key(workspace, version, file): file.sha256 for file in manifest.files}
             wrong = [
-                f"{folder}/{file.path}"
-                for file in manifest.files
-                if (item := self.items.get(f"{folder}/{file.path}")) is None or item.sha256 != file.sha256
+                key for key, sha256 in keys.items() if (item := self.items.get(key)) is None or item.sha256 != sha256
             ]
             wrong += [key for key in asset_keys(manifest) if key not in self.items]
             if not wrong:
                 whole.add(version)
                 continue
+            for key in keys:
+                self.items.pop(key, None)
             if workspace_store.has(version):
                 self.complaints.append(
                     f"Snapshot version {version} of {workspace} was not saved: {wrong[0]} is missing or damaged in the "
@@ -289,7 +294,7 @@ class _Making:
         """Save the page views, as they are at one instant."""
 
         def save(one: ListedObject) -> None:
-            self._keep(one, None)
+            self._keep(one, one.key, None)
 
         def save_if_there(one: ListedObject) -> None:
             with suppress(MissingObject):
@@ -318,24 +323,26 @@ class _Making:
             if saved.complaint is not None:
                 self.complaints.append(saved.complaint)
 
-    def _keep(self, one: ListedObject, sha256: str | None) -> None:
-        """Save an object that never changes. Nothing is read whose content the place is known to have."""
-        before = self.items.get(one.key) or self._before.get(one.key)
-        if sha256 is None and before is not None and before.bytes == one.bytes:
-            is_named_by_content = f"/{ASSETS}/" in one.key
+    def _keep(self, one: ListedObject, key: str, sha256: str | None) -> None:
+        """Save an object that never changes under a key of the backup; ``sha256`` is that of a data file. Nothing is
+        read whose content the place is known to have."""
+        known, before = sha256, self.items.get(key) or self._before.get(key)
+        if known is None and before is not None and before.bytes == one.bytes:
+            is_named_by_content = f"/{ASSETS}/" in key
             if is_named_by_content or (one.modified_at and before.modified_at == one.modified_at):
-                sha256 = before.sha256
-        if sha256 is not None and self._there.get(sha256) == one.bytes:
-            self._add(Item(one.key, one.bytes, sha256, modified_at=one.modified_at))
+                known = before.sha256
+        if known is not None and self._there.get(known) == one.bytes:
+            self._add(Item(key, one.bytes, known, modified_at=one.modified_at))
             return
         try:
             with self._objects.as_file(one.key, one.bytes, None) as path:
-                if f"/{ASSETS}/" in one.key and not _is_asset(one.key, path):
-                    self.complaints.append(f"{one.key} was not saved: it has another content than its name says.")
+                if f"/{ASSETS}/" in key and not _is_asset(key, path):
+                    self.complaints.append(f"{key} was not saved: it has another content than its name says.")
                     return
-                self._keep_file(one.key, path, one.bytes, one.modified_at)
-        except DamagedObject as error:  # changed since it was listed, which nothing of ours does
-            self.complaints.append(f"{error} It was not saved.")
+                self._keep_file(key, path, one.bytes, one.modified_at)
+        except DamagedObject as error:
+            if sha256 is None:  # else its version is told to be damaged
+                self.complaints.append(f"{error} It was not saved.")
 
     def _keep_bytes(self, key: str, data: bytes) -> None:
         sha256 = hashlib.sha256(data).hexdigest()

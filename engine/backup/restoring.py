@@ -137,7 +137,7 @@ class _Restoring:
     def __init__(self, place: Objects, store: Store, backup: Backup, progress: Progress | None) -> None:
         self._place, self._store, self._objects = place, store, store.objects
         self._workspaces = [workspace.id for workspace in backup.workspaces]
-        self._items = {self._key(item.key): item for item in backup.items if self._is_for_here(item.key)}
+        self._items = {self._key(item): item for item in backup.items if self._is_for_here(item.key)}
         self._progress = progress
         self._total, self._done = backup.bytes, 0
 
@@ -164,9 +164,11 @@ class _Restoring:
         """Whether an object of the backup has a place in this kind of store: the analysts' file is in directories."""
         return self._store.bucket is None or not key.rpartition("/")[2].startswith(FILE)
 
-    def _key(self, key: str) -> str:
-        segment = segment_of(key)
-        return sent_key(*segment) if segment is not None and self._store.bucket is not None else key
+    def _key(self, item: Item) -> str:
+        segment = segment_of(item.key)
+        if segment is not None and self._store.bucket is not None:
+            return sent_key(*segment)
+        return content.key_in_store(self._objects, item.key, item.sha256)
 
     def _is_created(self, key: str) -> bool:
         """Whether an object never changes in the store."""

@@ -145,11 +145,17 @@ def test_only_some_versions(site: Site, tmp_path: Path) -> None:
     assert restored.verify(saved.versions[-1]) == []
 
 
-def test_what_is_damaged_in_the_store_is_told_and_all_else_is_saved(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["altered", "cut off", "gone"])
+def test_what_is_damaged_in_the_store_is_told_and_all_else_is_saved(site: Site, tmp_path: Path, how: str) -> None:
     old, *_ = sorted(site.place.versions())
     data = next((site.place.snapshots / old).rglob("*.parquet"))
     data.chmod(0o644)
-    data.write_bytes(b"x" * data.stat().st_size)
+    if how == "altered":
+        data.write_bytes(b"x" * data.stat().st_size)
+    elif how == "cut off":
+        os.truncate(data, data.stat().st_size - 1)
+    else:
+        data.unlink()
     made = save(site.store, tmp_path / "place")
     assert [old in complaint for complaint in made.complaints] == [True]
     restored = bring_back(tmp_path / "place", tmp_path / "restored").workspace("acme")
