@@ -33,12 +33,12 @@ from engine.backup.several import for_each
 from engine.backup.views import saved_views
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import has_its_name
-from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions
+from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions, version_folder
 from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError, make_directory, reading, writing
-from snapshots.store.manifest import Manifest
+from snapshots.store.manifest import MANIFEST, Manifest
 from snapshots.store.objects import (
     ABSENT,
     DamagedObject,
@@ -189,6 +189,11 @@ class _Making:
         is_lost = current is not None and current.version not in whole
         if is_lost and self._current(workspace)[1] != current:
             return None
+        if current is not None and is_lost and not any(current.version in one for one in self.complaints):
+            self.complaints.append(
+                f"Snapshot version {current.version} of {workspace} is current and is not in the store, so that a "
+                "restored store has no current one. `cms snapshot activate` makes another one current."
+            )
         if document is not None and not is_lost:
             self._keep_bytes(f"{workspace}/{CURRENT}", document.data)
         self._views(workspace_store)
@@ -273,7 +278,8 @@ class _Making:
             wrong = [
                 key for key, sha256 in keys.items() if (item := self.items.get(key)) is None or item.sha256 != sha256
             ]
-            wrong += [key for key in asset_keys(manifest) if key not in self.items]
+            manifest_key = f"{version_folder(workspace, version)}/{MANIFEST}"
+            wrong += [key for key in (manifest_key, *asset_keys(manifest)) if key not in self.items]
             if not wrong:
                 whole.add(version)
                 continue

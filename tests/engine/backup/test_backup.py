@@ -145,6 +145,15 @@ def test_only_some_versions(site: Site, tmp_path: Path) -> None:
     assert restored.verify(saved.versions[-1]) == []
 
 
+def test_a_current_version_that_is_gone_is_told(site: Site, tmp_path: Path) -> None:
+    current = site.place.current()
+    assert current is not None
+    shutil.rmtree(site.place.snapshots / current.version)
+    [complaint] = save(site.store, tmp_path / "place").complaints
+    assert f"{current.version} of acme is current and is not in the store" in complaint
+    assert bring_back(tmp_path / "place", tmp_path / "restored").workspace("acme").current() is None
+
+
 @pytest.mark.parametrize("how", ["altered", "cut off", "gone"])
 def test_what_is_damaged_in_the_store_is_told_and_all_else_is_saved(site: Site, tmp_path: Path, how: str) -> None:
     old, *_ = sorted(site.place.versions())
@@ -419,6 +428,23 @@ def test_versions_that_are_pruned_meanwhile(site: Site, tmp_path: Path) -> None:
     made = save(watched, tmp_path / "place")
     assert made.complaints == ()
     assert steps[0] > 2
+    checked(DirectoryObjects(tmp_path / "place"))
+    of_workspace = [0]
+
+    def between(step: str, key: str) -> None:
+        """Prune after the manifests were read, before the objects are listed; the place has all content already."""
+        if (step, key) == ("names", "acme"):
+            of_workspace[0] += 1
+            if of_workspace[0] == 2:
+                site.publish("at last")
+                site.place.prune(1)
+
+    for text in ("seven", "eight", "nine"):
+        site.publish(text)
+    save(site.store, tmp_path / "place")
+    again = save(Store(site.store.root, site.store.cache, WatchedObjects(site.store.root, between)), tmp_path / "place")
+    assert (again.complaints, of_workspace[0] >= 2) == ((), True)
+    assert again.named.backup.workspaces[0].current is not None
     restored = bring_back(tmp_path / "place", tmp_path / "restored").workspace("acme")
     current = restored.current()
     assert current is not None
