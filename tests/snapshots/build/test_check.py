@@ -186,6 +186,13 @@ def test_a_file_of_a_site_can_have_any_name(tmp_path: Path, name: str) -> None:
     assert said(write(tmp_path, {**BY_CHANCE, "apis/pages.yaml": api, f"docs/en/{name}.md": text})) == []
 
 
+@pytest.mark.parametrize("name", ["料金", "Über-uns", "a" * 80])
+def test_a_file_without_a_pattern_can_be_named_in_any_script_and_referred_to(tmp_path: Path, name: str) -> None:
+    posts = BLOG.replace("api: authors", "api: blog")
+    text = GOOD.replace("T\n", f"T\nauthors: [{name}]\n", 1) if len(name) <= 64 else GOOD
+    assert said(write(tmp_path, {"apis/blog.yaml": posts, f"content/blog/{name}.md": text})) == []
+
+
 def test_a_dangling_reference_shows_what_is_written_at_its_item(tmp_path: Path) -> None:
     files = {
         "content/authors/mika.md": "---\nname: mika\ncreatedAt: 2026-01-01\n---\n",
