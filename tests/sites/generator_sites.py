@@ -381,6 +381,34 @@ ASTRO = GeneratorSite(
     frozenset(["a"]),
 )
 
+STARLIGHT = GeneratorSite(
+    "Astro",
+    {
+        "astro.config.mjs": (
+            "import { defineConfig } from 'astro/config';\nimport starlight from '@astrojs/starlight';\n"
+            "export default defineConfig({ site: 'https://x.example', cacheDir: './cache',\n"
+            "  vite: { cacheDir: './vite' },\n"
+            "  integrations: [starlight({ title: 'T', pagefind: false, defaultLocale: 'root',\n"
+            "    locales: { root: { label: 'English', lang: 'en' }, ja: { label: 'Japanese' } } })] });\n"
+        ),
+        "src/content.config.ts": (
+            "import { defineCollection } from 'astro:content';\n"
+            "import { docsLoader } from '@astrojs/starlight/loaders';\n"
+            "import { docsSchema } from '@astrojs/starlight/schema';\n"
+            "export const collections = { docs: defineCollection({ loader: docsLoader(), schema: docsSchema() }) };\n"
+        ),
+        "src/content/docs/index.md": page("index"),
+        "src/content/docs/guides/a.mdx": page("a", "", "## A heading\n\n{/* marksecretx */}\n\nText."),
+        "src/content/docs/ja/guides/a.mdx": page("ja"),
+        "src/content/docs/guides/draft.md": page("draft", "draft: true"),
+        "src/content/docs/guides/s.md": page("slug", "slug: other/place"),
+        "src/content/docs/guides/_b.md": page("underscore"),
+        "src/content/docs/_parts/c.md": page("parts"),
+        "README.md": page("readme"),
+    },
+    frozenset(["index", "a", "ja", "slug", "parts"]),
+)
+
 OBSIDIAN = GeneratorSite(
     "Obsidian",
     {
@@ -426,6 +454,7 @@ GENERATOR_SITES = (
         DOCUSAURUS,
         NUXT,
         ASTRO,
+        STARLIGHT,
         OBSIDIAN,
         GATSBY,
     ),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from snapshots.adoption.configured.setting import Setting
 from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import Spoken, main_first
 from snapshots.adoption.shortcodes import ALERTS, STATEMENTS
-from snapshots.adoption.site import Site, in_folder, spelled
+from snapshots.adoption.site import Site, in_folder, literal, spelled
 
 _BASE = "src/content/"
+_UNDERSCORE = "Astro leaves out names that begin with _"
+_STARLIGHT = Setting(("src/content.config.*", "src/content/config.*"), r"\b(docsLoader)\(")
 _MAIN = Setting(
     ("astro.config.*",),
     r"\broot[\"']?\s*:\s*\{[^{}]*?\blang:\s*[\"'`]([^\"'`]+)",
@@ -39,15 +42,21 @@ def _read(root: Path, files: list[str]) -> Site | None:
     return Site("Astro", codes, collections, lang_map, main_is_known=bool(main))
 
 
+def _folders(root: Path, files: list[str]) -> Iterator[LeftOut]:
+    """Return the folders that Astro leaves out, and Starlight does not."""
+    is_starlight = bool(_STARLIGHT.values(root))
+    for name in {file.split("/")[2] for file in files if file.startswith(_BASE) and file.count("/") > 2}:
+        if name != "docs" or not is_starlight:
+            yield LeftOut(f"{_BASE}{literal(name)}/**/_*/**", _UNDERSCORE)
+
+
 ASTRO = Generator(
     name="Astro",
     in_utc=True,
     known_by=("astro.config.*",),
     content=(_BASE,),
-    left_out=(
-        LeftOut("**/_*/**", "Astro leaves out names that begin with _"),
-        LeftOut("**/_*", "Astro leaves out names that begin with _"),
-    ),
+    left_out=(LeftOut("**/_*.*", _UNDERSCORE),),
+    more_left_out=_folders,
     main_language=(_MAIN, _DEFAULT),
     language_settings=_LOCALES,
     read=_read,

@@ -86,7 +86,8 @@ def folders_of(one: ContentFile) -> Segments:
 def made_addresses(one: ContentFile, templates: Iterable[str]) -> Iterator[Segments]:
     """Return the addresses that follow from a file's place, and from the templates of its generator."""
     folders, stem = _folders(one), _stem(one)
-    for names in dict.fromkeys((folders, tuple(_NUMBERED.sub("", name) for name in _raw_folders(one)))):
+    unnumbered = tuple(_NUMBERED.sub("", name) for name in _raw_folders(one))
+    for names in dict.fromkeys((folders, unnumbered, folders[1:])):  # the first may be a collection's alone
         inside = tuple(filter(None, map(_folded, names)))
         if stem.lower() in _INDEX:
             yield inside
