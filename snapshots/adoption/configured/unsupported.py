@@ -96,7 +96,7 @@ def why_no_content(path: Path, generator: str, folders: list[str]) -> str:
     if not path.is_dir():
         return f"{path} is not a folder. Name the folder of a site: `cms init --from SITE`."
     other = other_of(path)
-    counts = Counter(_MARKUP[ending] for ending in _endings(path) if ending in _MARKUP)
+    counts = Counter(ending for ending in _endings(path) if ending in _MARKUP)
     sentences = []
     if other is not None:
         sentences.append(f"{path} is a folder of {other.name}, which is not supported.")
@@ -106,8 +106,9 @@ def why_no_content(path: Path, generator: str, folders: list[str]) -> str:
     if other is not None and other.instead:
         return f"{sentences[0]} {other.instead}"
     if counts:
-        (name, reader), count = counts.most_common(1)[0]
-        files = f"1 file of {name}" if count == 1 else f"{count:,} files of {name}"
+        ending, count = counts.most_common(1)[0]
+        name, reader = _MARKUP[ending]
+        files = f"{'1 file' if count == 1 else f'{count:,} files'} of {name} (.{ending})"
         convert = f": convert them to Markdown, such as with `pandoc --from {reader} --to gfm`" if reader else ""
         sentences.append(f"{files if sentences else f'{path} holds {files}'}, which {_is(count)} not read{convert}.")
     if not sentences:

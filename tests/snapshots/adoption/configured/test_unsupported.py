@@ -23,9 +23,9 @@ REPOSITORY = Path(__file__).parents[4]
         ),
         (
             {"a.adoc": "= A"},
-            "holds 1 file of AsciiDoc, which is not read: convert them to Markdown",
+            "holds 1 file of AsciiDoc (.adoc), which is not read: convert them to Markdown",
         ),
-        ({"a/b.mdoc": "# A"}, "holds 1 file of Markdoc, which is not read. What is read: Markdown"),
+        ({"a/b.mdoc": "# A"}, "holds 1 file of Markdoc (.mdoc), which is not read. What is read: Markdown"),
         ({"wp-config.php": "", "index.php": ""}, "run `cms import wordpress FILE`."),
         (
             {"hugo.toml": "", "content/a.html": "A"},
