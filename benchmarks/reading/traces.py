@@ -68,7 +68,7 @@ def main() -> None:
         sys.exit("wrk is needed: apt-get install wrk")
     queries = {name: (query, {}) for name, query in QUERIES.items()}
     queries["made"] = (QUERIES["Q3"], {"answer_cache": 0})
-    with tempfile.TemporaryDirectory() as directory, collecting() as (collector, address):
+    with tempfile.TemporaryDirectory() as directory, collecting(decodes=False) as (collector, address):
         site = Site(Path(directory))
         content(site)
         _, key = site.key()
@@ -105,7 +105,7 @@ def main() -> None:
                     f"{traced_whole:7.1f} {figures[name]['lost']:7.1%}",
                     flush=True,
                 )
-        if not collector.spans:
+        if not collector.paths:
             sys.exit("the collector got nothing")
         if options.json:
             print(json.dumps(figures))

@@ -17,6 +17,7 @@ from server.http.headers import JSON, exchange_headers, failure_headers
 from server.http.outcomes import Outcomes
 from server.http.request_ids import ids_of
 from server.logs import LOGGER
+from server.tracing.trace_context import CURRENT
 from snapshots.problems import ParquetryError
 
 _log = logging.getLogger(LOGGER)
@@ -83,6 +84,8 @@ class Answering:
                     exchange.trace,
                     exchange.snapshot,
                 )
+            if trace is not None:
+                CURRENT.set(None)  # the next request of a connection may begin in this context
 
 
 def error_body(message: str) -> bytes:
