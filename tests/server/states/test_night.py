@@ -55,7 +55,7 @@ from snapshots.times import now_ms
 from tests.server.background.keepers import keeper_of, keepers_of
 from tests.server.background.test_expiry_mail import PEOPLE, expiring_key
 from tests.server.background.webhooks.test_sender import add
-from tests.server.states.night import ALL_ALERTS, Failure, Night, needs_prometheus, night_over, wait_until
+from tests.server.states.night import ALL_ALERTS, Failure, Night, needs_prometheus, night_over, nothing, wait_until
 from tests.servers.mail_server import mail_server
 from tests.servers.redis_server import RedisServer, needs_redis, redis_server
 from tests.servers.tcp_proxy import State, TcpProxy, tcp_proxy
@@ -72,10 +72,6 @@ pytestmark = [pytest.mark.slow, needs_prometheus]
 NOBODY = 65534
 HOUR_MS = 3_600_000
 FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-
-
-def nothing() -> None:
-    """What mends by itself."""
 
 
 def give_away(*paths: Path) -> None:
