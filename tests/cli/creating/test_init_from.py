@@ -94,7 +94,7 @@ def test_a_folder_without_content_says_so(cms: Cms, tmp_path: Path) -> None:
         "holds no content: no Markdown files" in cms("init", "--from", write_folder(tmp_path / "x", {"a.txt": ""})).err
     )
     other = write_folder(tmp_path / "y", {"posts/a.mdoc": "# A", "posts/b.mdoc": "# B"})
-    assert "holds 2 files of Markdoc, which are not read" in cms("init", "--from", other).err
+    assert "holds 2 files of Markdoc (.mdoc), which are not read" in cms("init", "--from", other).err
     assert "is not a folder" in cms("init", "--from", tmp_path / "none").err
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from server.dev.unpublished import unpublished
-from server.serving_note import serving_noted
-from snapshots.store.store import open_store
+from server.serving_note import ServingNote
+from snapshots.store.store import Store, open_store
 from tests.engine.webhooks.test_post import answering
 from tests.programs.command_line import Cms
 from tests.servers.webhook_receiver import Reply, receiver
@@ -39,6 +41,16 @@ MEMBERS = [
 @pytest.fixture
 def cms(cms_in_copy: Cms) -> Cms:
     return cms_in_copy
+
+
+@contextmanager
+def serving_noted(store: Store, address: str) -> Iterator[None]:
+    note = ServingNote(store, address)
+    note.begin()
+    try:
+        yield
+    finally:
+        note.end()
 
 
 def test_beside_cms_dev_a_new_webhook_says_what_sends_events(cms: Cms, tmp_path: Path) -> None:

@@ -342,11 +342,11 @@ def test_a_provider_that_hangs_holds_up_nobody(server: Running, site: Site, host
 
 
 def test_without_the_extra_the_server_says_what_to_install(tmp_path: Path, hostile: HostileProvider) -> None:
-    code = "import sys; sys.modules['authlib'] = None\nimport parquetry; parquetry.main()"
-    environment = {**settings(hostile), "CMS_STORE": str(tmp_path), "CMS_CONSOLE": "1", "PATH": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code, "serve"], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['authlib'] = None\n")
+    store = {"CMS_STORE": str(tmp_path), "CMS_CONSOLE": "1", "PATH": "", "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", "import parquetry; parquetry.main()", "serve"]
+    environment = settings(hostile) | store
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert "pip install 'parquetry[oidc]'" in done.stderr
     assert SECRET not in done.stderr
