@@ -288,7 +288,7 @@ class _Making:
             if workspace_store.has(version):
                 self.complaints.append(
                     f"Snapshot version {version} of {workspace} was not saved: {wrong[0]} is missing or damaged in the "
-                    "store. `cms snapshot verify` says more."
+                    "store. `cms snapshot verify VERSION` says more, and `cms snapshot prune VERSION` deletes it."
                 )
         for one in listed:
             version_there = content.version_of(one.key)

@@ -72,8 +72,8 @@ TABLE: Final = (
         severity="critical",
         told=f"The current snapshot version cannot be served, and is tried again; {_LOG}.",
         todo="`cms snapshot verify` names a damaged file, be it the manifest, whose SHA-256 `current` names: build "
-        "the same "
-        "content again, which replaces it, or go back with `cms snapshot rollback`. `permission denied` in the log: "
+        "again, or go back with `cms snapshot rollback`, and then delete what is damaged with `cms snapshot prune "
+        "VERSION`. `permission denied` in the log: "
         "[publish as the server's user](#who-publishes). A server that runs goes on with the version that it has",
     ),
     Row(
@@ -121,8 +121,8 @@ TABLE: Final = (
         after=300,
         severity="warning",
         told=f"The view counts cannot be followed; {_LOG}. The last good ones are used.",
-        todo="the log names the file; `cms views verify` compares it with the rows, and `cms views rebuild` makes "
-        "it again",
+        todo="the log names the file; `cms views verify` compares it with the rows, and `cms views rebuild counts` "
+        "makes it again",
     ),
     Row(
         what=VIEWS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -27,7 +28,9 @@ VARIABLES = {setting.variable for setting in TABLE} | OF_COMMANDS
 
 
 def assignments(text: str) -> dict[str, str]:
-    return dict(re.findall(r"^(?:# )?([A-Z_]+)=(.+)$", text, re.MULTILINE))
+    """Return what the file of settings says to a shell and to systemd, also in lines that are commented out."""
+    found = re.findall(r"^(?:# )?([A-Z_]+)=(.+)$", text, re.MULTILINE)
+    return {name: "".join(shlex.split(value)) for name, value in found}
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze on this machine")
