@@ -67,7 +67,8 @@ class Lookout:
         self._clock_watch = ClockWatch(clock, steady)
         self._looked_at: int | None = None
         self._had_workspaces = False
-        self._future_since: int | None = None
+        self._is_behind = False
+        """Whether what is current was activated in the future."""
         self._complaint: str | None = None
         self._told: set[tuple[str, str]] = set()
 
@@ -98,8 +99,8 @@ class Lookout:
             way = "forward" if jumped > 0 else "back"
             _log.error("the clock of this machine was set %s by %.0f s", way, abs(jumped) / 1000)
             self._states.wrong(CLOCK)
-        elif self._future_since is not None:
-            self._states.wrong(CLOCK, age=self._steady() - self._future_since)
+        elif self._is_behind:
+            self._states.wrong(CLOCK)  # anew each time, since it is told for a while only
 
     def _look_at_bucket(self) -> dict[str, dict[str, int]]:
         """Note what is behind a bucket; return the milliseconds for which it is, by part and workspace."""
@@ -152,16 +153,14 @@ class Lookout:
             self._states.well(BACKUP)
 
     def _note_future(self, *, future: bool) -> None:
-        if not future:
-            if self._future_since is not None:
-                self._states.well(CLOCK)
-            self._future_since = None
-        elif self._future_since is None:
-            self._future_since = self._steady()
+        if self._is_behind and not future:
+            self._states.well(CLOCK)
+        if future and not self._is_behind:
             _log.error(
                 "the current snapshot version was activated in the future: the clock of this machine is behind, or "
                 "that of the machine that published is ahead"
             )
+        self._is_behind = future
 
     def _write_page(self) -> None:
         try:

@@ -89,7 +89,9 @@ def make_backup(
     making.check(items)
     backup = Backup(FORMAT, PROGRAM, store.location, now, tuple(saved), items)
     named = NamedBackup(put_list(place, backup), backup)
-    note_saved(store.objects, Saved(named.name, place.location, now, len(making.complaints)))
+    # Whoever looks for it may be in another directory.
+    where = str(place.root.resolve()) if isinstance(place, DirectoryObjects) else place.location
+    note_saved(store.objects, Saved(named.name, where, now, len(making.complaints)))
     return Made(named, making.sent, tuple(making.complaints))
 
 

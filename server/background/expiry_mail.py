@@ -63,6 +63,7 @@ class ExpiryMailing:
             return LOOK_SECONDS
         self._due_at = None
         names = self._store.workspaces() if self._holds() else []
+        self._watch.only(names)
         for name in names:
             if stopping.is_set():
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable
 from typing import Final
 
 from engine.mail.mail_server import parse_mail_server
@@ -46,6 +47,12 @@ class MailWatch:
         """Note that none of these letters waits, be it that nothing is to be told any more."""
         with self._lock:
             self._undelivered.discard(whose)
+            self._note()
+
+    def only(self, names: Iterable[str]) -> None:
+        """Note that no letters wait but those of ``names``: another machine sends the others, or they are gone."""
+        with self._lock:
+            self._undelivered &= set(names)
             self._note()
 
     def answers_again(self) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from server.processes.living import is_alive
 from server.states.states import States, Trouble
+from server.states.table import ROWS
 from snapshots.store.durable import allocate, make_directory, writing
 from snapshots.store.store import Store
 
@@ -97,7 +98,9 @@ class MachineStates:
         """Return all that is wrong: of what several processes know, the one that has lasted the longest."""
         now = self._steady()
         found: dict[tuple[str, str], Trouble] = {}
-        for one in [*self._own.troubles(), *(trouble for page in self._pages(now) for trouble in page.troubles)]:
+        told = (trouble for page in self._pages(now) for trouble in page.troubles)
+        # During a reload, the other processes may be of a version whose table has more rows.
+        for one in [*self._own.troubles(), *(trouble for trouble in told if trouble.what in ROWS)]:
             known = found.get((one.what, one.workspace))
             if known is None or one.since < known.since:
                 found[one.what, one.workspace] = one

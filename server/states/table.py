@@ -350,7 +350,7 @@ TABLE: Final = (
     Row(
         what=BACKUP,
         of="machine",
-        wrong="the newest backup is more than two days old, in a store that was ever saved",
+        wrong="the newest backup is more than two days old, of a store in a directory that was ever saved",
         alert="OldBackup",
         after=3600,
         severity="warning",

@@ -74,12 +74,17 @@ class SpanFiles:
         name = f"{os.getpid()}-{next(self._numbers)}"
         try:
             self._folder.mkdir(exist_ok=True)
-            if sum(1 for _ in self._folder.iterdir()) >= MOST_FILES:
+            if sum(1 for entry in os.scandir(self._folder) if not entry.name.startswith(".")) >= MOST_FILES:
                 return False
-            unfinished = self._folder / f".{name}"
+        except OSError:
+            return False
+        unfinished = self._folder / f".{name}"
+        try:
             unfinished.write_bytes(self._encoder.encode(spans))
             unfinished.replace(self._folder / name)
         except OSError:
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
             return False
         return True
 

@@ -18,6 +18,7 @@ from typing import Literal
 
 from blake3 import blake3
 
+from snapshots.ownership import follow_directory
 from snapshots.store.durable import (
     link_or_copy,
     locked,
@@ -136,6 +137,8 @@ class DirectoryObjects(Objects):
                     link_or_copy(source, temporary)
                 else:
                     shutil.copyfile(source, temporary)
+                if temporary.stat().st_nlink == 1:  # else it is another store's file, too
+                    follow_directory(temporary, path.parent)
                 _begin_anew(temporary)
                 _sync(temporary)
             self._give_name(temporary, path)

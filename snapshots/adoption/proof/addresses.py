@@ -49,13 +49,20 @@ def segments_of(address: str) -> Segments:
 
     Generators differ in how they spell a name: in case, accents, and what stands for a space. An index is its folder.
     """
-    path = unquote(urlsplit(address).path if "://" in address else address.partition("?")[0].partition("#")[0])
+    path = unquote(_path_of(address) if "://" in address else address.partition("?")[0].partition("#")[0])
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if parts:
         parts[-1] = _ENDING.sub("", parts[-1])
         if parts[-1].lower() in ("index", ""):
             parts.pop()
     return tuple(filter(None, map(_folded, parts)))
+
+
+def _path_of(url: str) -> str:
+    try:
+        return urlsplit(url).path
+    except ValueError:  # "https://[lang].example.com/" is no URL
+        return ""
 
 
 def _folded(name: str) -> str:

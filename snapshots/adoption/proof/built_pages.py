@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -115,7 +116,9 @@ def _of_sitemap(sitemap: Path) -> Built:
         raise NoPages(f"{sitemap} lists no pages: a sitemap has each address in <loc>.")
     files, unsaved = [], []
     for url in listed:
-        saved = _saved(sitemap.parent, url)
+        saved = None
+        with suppress(ValueError, OSError):  # no URL, or a name that no file can have
+            saved = _saved(sitemap.parent, url)
         if saved is None:
             unsaved.append(url)
         else:
@@ -136,7 +139,7 @@ def _saved(folder: Path, url: str) -> Path | None:
     path = unquote(parts.path).strip("/")
     if ".." in path.split("/"):
         return None
-    for base in (folder, folder / parts.netloc):
+    for base in (folder, *([] if parts.netloc in ("", ".", "..") or "/" in parts.netloc else [folder / parts.netloc])):
         for name in (f"{path}/index.html", f"{path}.html", path or "index.html"):
             if (base / name.lstrip("/")).is_file():
                 return base / name.lstrip("/")

@@ -23,7 +23,7 @@ _AROUND: Final = 6
 """Words shown before and after a difference."""
 _MOST_SHOWN: Final = 40
 """Words shown of a difference."""
-_LARGE: Final = 20_000
+_LARGE: Final = 5_000
 """Words from which on a text is compared by its runs only."""
 
 

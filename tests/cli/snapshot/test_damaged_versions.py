@@ -105,9 +105,15 @@ def test_what_root_publishes_belongs_to_the_owner_of_the_store(cms: Cms, tmp_pat
     assert cms("key", "create", "app").status == 0
     assert cms("key", "create", "other").status == 0
     cms("snapshot", "build", "--again")
-    others = [path for path in store.rglob("*") if (path.stat().st_uid, path.stat().st_gid) != (nobody, nobody)]
-    assert others == []
-    assert (store / "site" / "access.json").stat().st_mode & 0o777 == 0o600
+    assert cms("backup", tmp_path / "saved").status == 0
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    os.chown(restored, nobody, nobody)
+    assert cms("restore", tmp_path / "saved", "--store", restored).status == 0
+    for made in (store, restored):
+        others = [path for path in made.rglob("*") if (path.stat().st_uid, path.stat().st_gid) != (nobody, nobody)]
+        assert others == []
+        assert (made / "site" / "access.json").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")

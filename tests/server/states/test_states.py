@@ -110,6 +110,19 @@ def test_mail_is_well_again_once_what_waits_is_delivered() -> None:
     assert is_wrong(), "that of acme waits"
     watch.nothing_left("acme")
     assert not is_wrong()
+    watch.failed(MailRefused("no such person"), "acme")
+    watch.only(["beta"])
+    assert not is_wrong(), "acme's letters are another machine's by now"
+
+
+def test_processes_of_another_version_may_tell_more(tmp_path: Path) -> None:
+    clock, store = Clock(), store_in(tmp_path)
+    one, machine = States("one", clock), MachineStates(store, States("two", clock), clock)
+    one.wrong(MAIL)
+    StatesPage(store, one, clock).write()
+    [file] = (store.cache / pages.FOLDER).iterdir()
+    file.write_bytes(file.read_bytes().replace(b'"mail"', b'"moon"'))
+    assert machine.troubles() == []
 
 
 def test_processes_tell_each_other(tmp_path: Path) -> None:
@@ -238,6 +251,8 @@ def test_the_log_says_when_people_are_needed_and_when_no_more(tmp_path: Path, ca
     assert "set back by 3630 s" in told[0]
     assert any(message.startswith("the current snapshot version was activated in the future") for message in told)
     assert {one.what for one in states.troubles()} >= {CLOCK, KEEPER}
+    passed(1_000_000)
+    assert CLOCK in {one.what for one in states.troubles()}, "it is still behind, not for a while only"
     wall.now += 3_600_000
     passed(10_000)
     passed(600_000)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.creating.init import adopt_site
+from snapshots.adoption.proof.addresses import segments_of
+from snapshots.adoption.proof.built_pages import read_built
 from snapshots.adoption.proof.comparison import Aspect
 from tests.programs.command_line import Cms, in_process
 from tests.sites.compared_site import adopted, comparison
@@ -237,3 +239,18 @@ def test_what_holds_no_pages_is_named(name: str, text: str | None, said: str, cm
     done = cms("adopt", "compare", tmp_path / name.partition("/")[0], root)
     assert done.status == 1
     assert said in done.err
+
+
+@pytest.mark.parametrize("address", ["https://[lang].example.com/", "http://[x", "http:///"])
+def test_what_is_no_address_leads_nowhere(address: str) -> None:
+    assert segments_of(address) == ()
+
+
+def test_a_sitemap_leads_to_no_file_outside_of_its_folder(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"secret": "<p>secret</p>", "secret.html": "<p>secret</p>"})
+    urls = ["http://../secret", "http://[x", f"http://x.example/{'a' * 300}", "http://x.example/bread"]
+    sitemap = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    public = write_folder(tmp_path / "public", {"sitemap.xml": sitemap, "x.example/bread.html": page(LONG, "Bread")})
+    built = read_built(public / "sitemap.xml")
+    assert [one.address for one in built.pages] == ["/bread"]
+    assert built.unsaved == urls[:3]
