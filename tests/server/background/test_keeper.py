@@ -17,6 +17,9 @@ from server.background import keeper
 from server.background.election import HOLDER
 from server.background.presence import keeper_lock
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.mail_watch import MailWatch
+from server.states.states import States
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store
 from tests.server.background.keepers import is_kept, keeper_of, stands_back
@@ -158,7 +161,9 @@ def test_one_that_cannot_write_its_name_waits_and_says_so_once(
     monkeypatch.setattr(keeper, "_keep", lambda *_: keeping.set())
     monkeypatch.setattr(keeper, "make_directory", lambda _: looks.append(None))
     with ThreadPoolExecutor(1) as pool:
-        working = pool.submit(keeper._work_with_the_lock, settings, stopping)
+        states = States("keeper", steady_ms)
+        watch = MailWatch(None, states)
+        working = pool.submit(keeper._work_with_the_lock, settings, states, watch, stopping)
         try:
             eventually(lambda: len(looks) > 2 or working.done())
             eventually(keeper_lock(store).is_free)

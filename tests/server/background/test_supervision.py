@@ -71,6 +71,8 @@ import sys, tempfile, threading
 from pathlib import Path
 from server.background import supervision
 from server.settings import Settings
+from server.states.clock_watch import steady_ms
+from server.states.states import States
 from tests.server.background.test_supervision import keep_without_end
 if __name__ == "__main__":
     tempfile.tempdir = sys.argv[1]
