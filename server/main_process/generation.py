@@ -56,7 +56,6 @@ class Generation:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
-        self.replaces: Final = replaces
         self.started_at: Final = time.monotonic()
         self.version: str | None = None
         """The version of the program that is ready; ``None`` before."""

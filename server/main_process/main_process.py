@@ -38,7 +38,7 @@ _log = logging.getLogger(LOGGER)
 
 
 class MainProcess:
-    """Runs until SIGTERM or SIGINT, or until nothing that can be started answers."""
+    """Runs until SIGTERM or SIGINT, or until what is started at first ends before it answers."""
 
     def __init__(
         self,
@@ -60,6 +60,8 @@ class MainProcess:
         self._given_up: dict[Generation, float] = {}
         """Until when those that have failed may take to end."""
         self._started_at = -RESTART_SECONDS
+        self._was_ready = False
+        """Whether any has ever answered: then the program and the settings can work, and no failure is the end."""
         self._is_reload_wanted = False
         self._is_ending = False
         self._status = 0
@@ -110,8 +112,11 @@ class MainProcess:
                 old.retire()
                 self._leaving.append(old)
                 _log.info("reloaded: version %s answers, in process %d", new.version, new.pid)
+            elif self._was_ready:
+                _log.info("version %s answers again, in process %d", new.version, new.pid)
+            self._was_ready = True
             self._manager.ready(status)
-        elif new.replaces and time.monotonic() - new.started_at > self._ready_seconds:
+        elif self._was_ready and time.monotonic() - new.started_at > self._ready_seconds:
             self._give_up(new, f"it was not ready within {self._ready_seconds:g} s (CMS_RELOAD_SECONDS)")
 
     def _give_up(self, new: Generation, why: str) -> None:
@@ -121,7 +126,9 @@ class MainProcess:
         self._given_up[new] = time.monotonic() + END_SECONDS
         if self._serving is not None:
             self._fail(why)
-        else:  # nothing answers, and what is started does not either
+        elif self._was_ready:  # the one that answered has died, and another is started in its place, as often as needed
+            _log.error("server process %d does not take the place of the one that ended: %s", new.pid, why)
+        else:  # whoever started this is told that it does not work
             self._is_ending = True
             self._status = new.status if new.status is not None and new.status > 0 else 1
 
@@ -139,7 +146,10 @@ class MainProcess:
         is_alone = self._serving is None and self._starting is None
         if is_alone and time.monotonic() - self._started_at >= RESTART_SECONDS:
             _log.error("another server process is started")
-            self._start(follows_dead=True)
+            try:
+                self._start(follows_dead=True)
+            except OSError as error:  # the machine has no process or memory left, or the program is being installed
+                _log.error("it cannot be started: %s; it is tried again", error)
 
     def _reload(self) -> None:
         self._is_reload_wanted = False
