@@ -162,7 +162,8 @@ class KeeperSupervision:
         if keeper is not None:
             self._states.wrong(WORKER)
             _log.error("the keeper ended with status %s; it is started again", keeper.exitcode)
-            self._keeper = None
+            with self._changing:  # ``retire`` may be telling it something
+                self._keeper = None
             keeper.close()
         self._next_at = time.monotonic() + RESTART_SECONDS
         try:

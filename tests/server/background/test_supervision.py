@@ -11,13 +11,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from server.background import keeper, supervision
 from server.background.keeper import Socket, keep
-from server.background.supervision import kept
+from server.background.supervision import KeeperSupervision, kept
 from server.processes.child import Child
 from server.settings import Settings
 from server.states.clock_watch import steady_ms
@@ -56,6 +57,37 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
         eventually(lambda: running(tmp_path))
     assert running(tmp_path) == set(), "it was told to end"
     assert caplog.text.count("the keeper cannot be started: [Errno 11]") == 2
+
+
+class Dead:
+    """Stands for a keeper that has ended."""
+
+    exitcode = 1
+    is_ready = False
+
+    def retire(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Locked(KeeperSupervision):
+    """Finds a keeper taken away while another thread may be telling it something."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "_keeper" and "_keeper" in vars(self):
+            assert self._changing.locked()
+        super().__setattr__(name, value)
+
+
+def test_a_keeper_is_told_of_its_retirement_or_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    retired: list[str] = []
+    monkeypatch.setattr(supervision, "Child", lambda *_: SimpleNamespace(retire=lambda: retired.append("new")))
+    one = Locked((), None, States("server", steady_ms), None)
+    with one._changing:
+        one._keeper = Dead()  # type: ignore[assignment]
+    one.retire()
+    one._look()
+    assert retired == ["new"], "one that is started later is retired, too"
 
 
 def keep_without_end(settings: Settings, log: dict[str, Any], console: Socket) -> None:
