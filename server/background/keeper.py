@@ -122,7 +122,8 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
     works: list[Work] = [
         partial(_work_until, leaving, partial(_work_with_the_lock, settings, states, watch)),
         partial(_pass_on, leaving),
-        partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms)),
+        # What a retired keeper found wrong, only the new one learns to be well again.
+        partial(_work_until, leaving, partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms))),
     ]
     if console is None:
         tell_ready()
@@ -190,14 +191,14 @@ def _noted(states: States, what: str, step: Callable[[], None]) -> Callable[[], 
 
 
 def _pass_on(leaving: threading.Event, stopping: threading.Event) -> None:
-    """End the work with the lock together with all else."""
+    """End the work that ``leaving`` ends together with all else."""
     stopping.wait()
     leaving.set()
 
 
 def _work_until(leaving: threading.Event, work: Work, _stopping: threading.Event) -> None:
-    """Do the work with the lock until ``leaving`` is set: at the end, or once the keeper of another server has taken
-    over, while workers of this one still need their console."""
+    """Do the work until ``leaving`` is set: at the end, or once the keeper of another server has taken over, while
+    workers of this one still need their console."""
     work(leaving)
 
 

@@ -16,9 +16,11 @@ import pytest
 from server.background import keeper
 from server.background.election import HOLDER
 from server.background.presence import keeper_lock
+from server.processes.child import Child
 from server.settings import Settings
 from server.states.clock_watch import steady_ms
 from server.states.mail_watch import MailWatch
+from server.states.pages import FOLDER
 from server.states.states import States
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store
@@ -138,6 +140,19 @@ def test_what_fails_in_one_part_ends_all_of_them(caplog: pytest.LogCaptureFixtur
 
     assert not keeper._do_all([lambda stopping: stopping.wait(60) and None, fail], stopping)
     assert stopping.is_set()
+
+
+def test_one_that_is_retired_tells_no_troubles_any_more(site: Site) -> None:
+    pages = site.store.cache / FOLDER
+    one = Child("keeper", keeper.keep, Settings(str(site.store.root)), {"version": 1}, None)
+    try:
+        eventually(lambda: list(pages.glob("keeper-*.json")))
+        one.retire()
+        eventually(lambda: not list(pages.glob("keeper-*.json")))
+        assert one.exitcode is None, "workers may still need its console"
+    finally:
+        one.process.terminate()
+        assert one.end(served_site.DEADLINE)
 
 
 class InABucket(Settings):
