@@ -113,6 +113,10 @@ class Workspaces:
     def _wait_for(self, needed: set[str]) -> None:
         while missing := [one for one in sorted(needed) if self.served(one) is None]:
             for name in missing:
+                if self._is_deleted(name):  # the others serve it from open files, and nobody could serve it after them
+                    _log.info("the store does not have %s any more, which other processes still serve", name)
+                    needed = needed - {name}
+                    continue
                 if (why := self._why_not(name)) is not None:
                     raise CannotReplace(name, why)
                 self._served[name].snapshots.wait(POLL_SECONDS)
@@ -121,6 +125,10 @@ class Workspaces:
             access = self._served[name].access
             if access.list is None and access.complaint is not None:
                 raise CannotReplace(name, access.complaint)
+
+    def _is_deleted(self, name: str) -> bool:
+        """Whether the store has no such workspace. One without any workspace may be in another place."""
+        return name not in self._served and self.complaint is None and bool(self._served)
 
     def _why_not(self, name: str) -> str | None:
         """Return why a workspace cannot be served by this process; ``None`` where it may still be opened."""
