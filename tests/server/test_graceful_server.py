@@ -36,7 +36,13 @@ class Served:
         self.address = listener.getsockname()
         ready = threading.Event()
         config = Config(
-            echo, http=DeliveryProtocol, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=60
+            echo,
+            http=DeliveryProtocol,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=60,
+            timeout_keep_alive=600,  # no connection is closed for being idle while a busy machine stands still
         )
         self.server = GracefulServer(config, ready.set)
         self.thread = threading.Thread(target=self.server.run, args=([listener],))
