@@ -26,10 +26,10 @@ from tests.sites.served_site import DEADLINE, Site, eventually
 from tests.sites.steady_load import Load
 from tests.stores.small_disk import fill, small_disk
 
-BEGIN = '"""Run the server: '
-"""How the file begins that a server process imports first of all."""
-CRASHES = ("server/run.py", BEGIN, 'raise RuntimeError("this version is broken")\n' + BEGIN)
-HANGS = ("server/run.py", BEGIN, f"import time\ntime.sleep(600)\n{BEGIN}")
+BEGIN = "from __future__ import annotations\n"
+"""What is in the file that a server process imports first of all, and where more can follow."""
+CRASHES = ("server/run.py", BEGIN, f'{BEGIN}raise RuntimeError("this version is broken")\n')
+HANGS = ("server/run.py", BEGIN, f"{BEGIN}import time\ntime.sleep(600)\n")
 
 
 @pytest.fixture(scope="module")
