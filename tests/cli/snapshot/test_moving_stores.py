@@ -28,7 +28,7 @@ from tests.sites.viewed_site import site_with_domains, total
 from tests.stores.object_stores import BUCKET, ObjectStore, object_store
 
 GUIDE = "several-machines.md"
-STORE, LOCAL, BACKUP = "s3://example-content/store", "/var/lib/parquetry/store", "backup-directory"
+STORE, LOCAL, BACKUP = "s3://example-content/store", "/var/lib/parquetry/store", "/mnt/backup/store"
 VIEWS = 3
 OTHERS = (WEBHOOKS, "audit/2026-11.ndjson")
 """What else people have made."""
@@ -75,7 +75,9 @@ def moved(tmp_path: Path) -> tuple[Site, str]:
 def commands(heading: str) -> list[str]:
     """The commands in a section of the guide that name a store."""
     section = page(GUIDE).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    found = re.findall(r"(?:`|^)((?:cms snapshot pu|aws s3 sync )[^`#]*?)(?:`|\s+#|$(?!\n   ))", section, re.MULTILINE)
+    found = re.findall(
+        r"(?:`|^)((?:cms snapshot pu|cms backup |aws s3 sync )[^`#]*?)(?:`|\s+#|$(?!\n   ))", section, re.MULTILINE
+    )
     return [" ".join(one.split()) for one in found if STORE in one or BACKUP in one]
 
 
@@ -123,12 +125,12 @@ def test_a_store_moves_out_of_a_bucket_and_its_backup_is_a_store(
     back = open_store(tmp_path / "back").workspace("acme")
     assert (back.current().version, back.verify(version)) == (version, [])  # type: ignore[union-attr]
     monkeypatch.setenv("CMS_STORE", place)
-    backup = commands("Backup")
-    assert [one.split()[0] for one in backup] == ["cms", "aws"]
-    for command in backup:
-        type_in(command, place, tmp_path)
-    kept = open_store(tmp_path / BACKUP).workspace("acme")
+    [backup] = commands("Backup")
+    saved, restored = tmp_path / "saved", tmp_path / "restored"
+    type_in(backup.replace(BACKUP, str(saved)), place, tmp_path)
+    type_in(f"cms restore {saved} --store {restored}", place, tmp_path)
+    kept = open_store(restored).workspace("acme")
     assert (kept.current().version, kept.verify(version)) == (version, [])  # type: ignore[union-attr]
-    access = (tmp_path / BACKUP / "acme" / "access.json").read_bytes()
+    access = (restored / "acme" / "access.json").read_bytes()
     assert access == (site.place.directory / "access.json").read_bytes()
-    assert (tmp_path / BACKUP / "acme" / "views" / "counts" / "today.parquet").is_file()
+    assert (restored / "acme" / "views" / "counts" / "today.parquet").is_file()
