@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
+from tests.programs.command_line import CMS, Cms, entry, process, write_workspace
 
 
 @pytest.fixture
-def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cms:
+def cms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cms:
+    """Runs in a process of its own: a server's main process sets up the log of its whole process."""
     monkeypatch.delenv("CMS_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
-    return in_process(monkeypatch, capfd)
+    return process
 
 
 @pytest.mark.parametrize("variable", ["CMS_PORT", "CMS_WORKERS", "CMS_LOG_FORMAT"])
