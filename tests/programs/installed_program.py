@@ -37,14 +37,11 @@ class InstalledProgram:
         made = self._made(version, change)
         new = self.directory / "new"
         shutil.copytree(made, new)
-        for name in ("parquetry.py", *PACKAGES):
-            place, gone = self._packages / name, self.directory / f"old-{name}"
-            if place.is_dir():
-                place.rename(gone)
-                (new / name).rename(place)
-                shutil.rmtree(gone)
-            else:
-                (new / name).rename(place)
+        # File by file, so that what starts meanwhile finds each module: the keeper imports its console after a while.
+        for path in [path for path in new.rglob("*") if path.is_file()]:
+            place = self._packages / path.relative_to(new)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(place)
         shutil.rmtree(new)
 
     def _made(self, version: str, change: tuple[str, str, str] | None) -> Path:

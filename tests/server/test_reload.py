@@ -230,7 +230,7 @@ def test_no_request_is_lost(site: Site, key: str, program: InstalledProgram, tmp
         assert load.failures == []
         assert load.answered == load.begun >= 2000
         assert load.last > 0
-        assert server.version() == VERSIONS[1]
+        eventually(lambda: server.version() == VERSIONS[1])  # the one of before may accept for a moment
     assert "Traceback" not in server.log()
 
 
