@@ -29,11 +29,10 @@ from engine.backup.layout import (
     read_list,
 )
 from engine.backup.newest import Saved, note_saved
-from engine.backup.several import for_each
 from engine.backup.views import saved_views
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import has_its_name
-from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, listed_versions, version_folder
+from snapshots.store.carrying import ASSETS, DROPPED, asset_keys, for_each, listed_versions, version_folder
 from snapshots.store.current import CURRENT, CURRENT_CODEC, Current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.document import DamagedDocument

@@ -10,13 +10,12 @@ from engine.access.keys.access import ACCESS, ACCESS_CODEC
 from engine.administration.heartbeats import SILENT_MS, heard_readers
 from engine.backup import content
 from engine.backup.layout import Backup, BackupDamaged, Item, NamedBackup, content_key, find, segment_of
-from engine.backup.several import for_each
 from engine.views.counting.count_files import TODAY
 from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT
 from engine.views.gathering.layout import segment_key as sent_key
 from snapshots.problems import ParquetryError
-from snapshots.store.carrying import AT_ONCE, version_folder
+from snapshots.store.carrying import AT_ONCE, for_each, version_folder
 from snapshots.store.changes import announce
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError

@@ -167,7 +167,7 @@ class _Carrying:
         self._target.delete(self._key(file) for file in missing if self._key(file) in there)
         elsewhere = self._elsewhere() if missing else {}
         self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
-        _each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
+        for_each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
         with leased_assets(self._target, self._workspace, asset_keys(self._manifest)) as check:
             self._assets()
             check()
@@ -228,7 +228,7 @@ class _Carrying:
             self._asset(found)
 
         version = self._manifest.version
-        _each(asset, missing)
+        for_each(asset, missing)
 
     def _asset(self, asset: ListedObject) -> None:
         with self._source.as_file(asset.key, asset.bytes, None) as path:
@@ -240,7 +240,7 @@ class _Carrying:
         self._done.sent += asset.bytes
 
 
-def _each(work: Callable[[_Item], None], items: Iterable[_Item]) -> None:
+def for_each(work: Callable[[_Item], object], items: Iterable[_Item]) -> None:
     """Do the work for some items at a time. The first failure is raised, and those not begun by then are left."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         begun = [threads.submit(work, item) for item in items]
