@@ -3,6 +3,8 @@
     python -m benchmarks.reading.traces [--rounds 15] [--seconds 1] [--share 0.1] [--only Q1] [--json]
 
 Both servers run over the same store, in turns under wrk, each with one worker; a collector takes what is recorded.
+What answers has one core for itself, where the system can hold a process to one: the keeper, which sends the spans, wrk
+and the collector share the others, as they would not be on that core, or on that machine, where many ask.
 Prints the medians of the turns, with processor time of the process that answers and of all processes of the server,
 and the median of what each turn lost beside the one before it. ``made`` asks for answers that are not kept.
 """
@@ -27,6 +29,18 @@ def own_seconds(pid: int) -> float:
     """The processor time that a process has used so far, without its children."""
     parts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cores() -> list[int]:
+    """The cores to which a process can be held; none where the system holds none to any."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+
+
+def hold(pid: int, chosen: list[int]) -> None:
+    """Hold every thread of a process, and what it starts, to some cores; to any where there are none to choose."""
+    if chosen:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), chosen)
 
 
 def turn(server: Running, target: str, headers: list[str], seconds: float) -> tuple[float, float, float]:
@@ -74,6 +88,8 @@ def main() -> None:
         _, key = site.key()
         headers = [f"X-API-KEY: {key}"]
         figures = {}
+        first, others = cores()[:1], cores()[1:]
+        hold(os.getpid(), others)
         if not options.json:
             print("         without/s  worker us  all us     with/s  worker us  all us    lost")
         for name, (query, settings) in queries.items():
@@ -94,6 +110,8 @@ def main() -> None:
             ):
                 for server in (off, on):
                     eventually(lambda server=server: server.get("/v1/acme/_schema").status == 200, within=120)
+                    if others:
+                        hold(server.process.pid, first)
                 target = f"/v1/acme/{query}"
                 figures[name] = compare(off, on, target, headers, options.rounds, options.seconds)
             if not options.json:
