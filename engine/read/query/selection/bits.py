@@ -1,4 +1,4 @@
-"""Sets of an API's rows, one bit a row: an eighth of a byte of memory each, and joined 64 at a time."""
+"""Sets of an API's rows: one stretch of them, or one bit a row, an eighth of a byte of memory, joined 64 at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Bits: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """Row n is bit n % 64 of word n // 64. Bits past the last row mean nothing."""
+RowSet: TypeAlias = "range | Bits"
+"""A stretch of rows, of step 1, or any set."""
 _WORD = 64
 _ALL = (1 << _WORD) - 1
 
@@ -27,15 +29,29 @@ def bits_at(rows: Array, count: int) -> Bits:
     return bits_of(marks)
 
 
-def bits_between(first: int, end: int, count: int) -> Bits:
-    """Pack the set of the rows from ``first`` to before ``end``, of ``count`` in all."""
+def as_bits(rows: RowSet, count: int) -> Bits:
+    """Return a set of rows, of ``count`` in all, as bits."""
+    if not isinstance(rows, range):
+        return rows
     bits = np.zeros(-(-count // _WORD), np.uint64)
-    if first < end:
-        word, last = first // _WORD, (end - 1) // _WORD
+    if rows:
+        word, last = rows.start // _WORD, (rows.stop - 1) // _WORD
         bits[word : last + 1] = _ALL
-        bits[word] &= _ALL << first % _WORD & _ALL
-        bits[last] &= _ALL >> -end % _WORD
+        bits[word] &= _ALL << rows.start % _WORD & _ALL
+        bits[last] &= _ALL >> -rows.stop % _WORD
     return bits
+
+
+def in_both(one: RowSet, other: RowSet, count: int) -> RowSet:
+    """Return the rows, of ``count`` in all, that are in both sets."""
+    if isinstance(one, range) and isinstance(other, range):
+        return range(max(one.start, other.start), max(min(one.stop, other.stop), one.start, other.start))
+    return as_bits(one, count) & as_bits(other, count)
+
+
+def in_either(one: RowSet, other: RowSet, count: int) -> RowSet:
+    """Return the rows, of ``count`` in all, that are in one of two sets, or in both."""
+    return as_bits(one, count) | as_bits(other, count)
 
 
 def marks_of(bits: Bits, count: int) -> Array:

@@ -6,10 +6,8 @@ of DuckDB by its row of the operators' table: those not kept in one statement to
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from operator import and_, neg, or_
 from typing import cast
 
 import msgspec
@@ -17,7 +15,7 @@ import numpy as np
 
 from engine.read.query.filters import By
 from engine.read.query.plan import BoundCondition, ListPlan
-from engine.read.query.selection.bits import Array, Bits, bits_at, bits_between, bits_of
+from engine.read.query.selection.bits import Array, Bits, RowSet, bits_at, bits_of, in_both, in_either
 from engine.read.query.selection.sql import conditions_statement, values_statement
 from engine.read.query.stages import Stages
 from engine.read.reader.kept import Name
@@ -32,7 +30,8 @@ class Values(msgspec.Struct, frozen=True):
     first: int
     """The row of the first."""
     numbers: Array
-    """NaN for none, which is neither above nor below anything."""
+    """NaN for none, which is neither above nor below anything. With ``descend`` the values are negated, so that these
+    ascend."""
     descend: bool
     """Whether no value is above the one before, so that a range is one stretch of rows. A list's default order is one
     of them."""
@@ -42,17 +41,17 @@ class Values(msgspec.Struct, frozen=True):
         """Bytes of memory."""
         return int(self.numbers.nbytes)
 
-    def above(self, bound: float, count: int) -> Bits:
+    def above(self, bound: float, count: int) -> RowSet:
         """Return the rows with a value above a bound, of ``count`` rows in all."""
         if self.descend:
-            return bits_between(self.first, self.first + bisect_left(self.numbers, -bound, key=neg), count)
+            return range(self.first, self.first + int(self.numbers.searchsorted(-bound, "left")))
         return self._marked(self.numbers > bound, count)
 
-    def below(self, bound: float, count: int) -> Bits:
+    def below(self, bound: float, count: int) -> RowSet:
         """Return the rows with a value below a bound, of ``count`` rows in all."""
         if self.descend:
-            first = self.first + bisect_right(self.numbers, -bound, key=neg)
-            return bits_between(first, self.first + len(self.numbers), count)
+            first = self.first + int(self.numbers.searchsorted(-bound, "right"))
+            return range(first, self.first + len(self.numbers))
         return self._marked(self.numbers < bound, count)
 
     def _marked(self, met: Array, count: int) -> Bits:
@@ -61,62 +60,78 @@ class Values(msgspec.Struct, frozen=True):
         return bits_of(marks)
 
 
-def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> Bits:
+def values_from(first: int, numbers: Array) -> Values:
+    """Return the values of a field by row, from the row ``first`` on; NaN for none."""
+    descend = bool((numbers[1:] <= numbers[:-1]).all())
+    return Values(first, -numbers if descend else numbers, descend)
+
+
+def matching(reader: Reader, plan: ListPlan, deadline: float, stages: Stages) -> RowSet:
     """Return the set of rows that a filtered plan's conditions and phrase leave, visible or not.
 
     The set is right for rows in the languages of the plan's visibility only. Raises as ``Reader.part``.
     """
-    sets: dict[BoundCondition, Bits] = {}
-    asked: list[BoundCondition] = []
-    for condition in plan.all_conditions:
-        if condition.by in (By.ABOVE, By.BELOW):
-            sets[condition] = _in_range(reader, plan, condition, deadline, stages)
-            continue
-        kept = reader.kept.get(_name(reader, plan, condition))
-        if kept is not None:
-            sets[condition] = cast("Bits", kept)
-            stages.part(condition.about, None, kept=True)
-        elif _is_looked_up(reader, plan, condition):
-            sets[condition] = _holding(reader, plan, condition, deadline)
-            reader.kept.put(_name(reader, plan, condition), sets[condition])
-            stages.part(f"{condition.about}: looked up in the search index", None, kept=False)
-        else:
-            asked.append(condition)
-    if asked:
-        for condition, found in zip(asked, _asked(reader, plan, asked, deadline, stages), strict=True):
-            sets[condition] = found
-            reader.kept.put(_name(reader, plan, condition), found)
-    joined = [sets[condition] for condition in plan.conditions]
-    left = [reduce(or_ if plan.joiner == "or" else and_, joined)] if joined else []
-    if plan.phrase is not None:
-        left.append(sets[plan.phrase])
-    return reduce(and_, left)
+    conditions = plan.all_conditions
+    found = [_without_statement(reader, plan, condition, deadline, stages) for condition in conditions]
+    asked = [condition for condition, rows in zip(conditions, found, strict=True) if rows is None]
+    answers = _asked(reader, plan, asked, deadline, stages) if asked else iter(())
+    sets = [next(answers) if rows is None else rows for rows in found]
+    count = reader.rows(plan.api).count
+    phrase = [sets.pop()] if plan.phrase is not None else []
+    join = in_either if plan.joiner == "or" else in_both
+    joined = [reduce(lambda one, other: join(one, other, count), sets)] if sets else []
+    return reduce(lambda one, other: in_both(one, other, count), joined + phrase)
 
 
-def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> Bits:
-    """The rows in a range, by the values of the field in each language, which a reader asks for once."""
-    stored = reader.rows(plan.api)
-    bound = cast("float", condition.value)
-    found: list[Bits] = []
+def _without_statement(
+    reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages
+) -> RowSet | None:
+    """The rows that meet a condition, where DuckDB need not be asked for them."""
+    if condition.by in (By.ABOVE, By.BELOW):
+        return _in_range(reader, plan, condition, deadline, stages)
+    name = _name(reader, plan, condition)
+    kept = reader.kept.get(name)
+    if kept is not None:
+        stages.part(condition.about, None, kept=True)
+        return cast("Bits", kept)
+    if not _is_looked_up(reader, plan, condition):
+        return None
+    found = _holding(reader, plan, condition, deadline)
+    reader.kept.put(name, found)
+    stages.part(f"{condition.about}: looked up in the search index", None, kept=False)
+    return found
+
+
+def _in_range(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float, stages: Stages) -> RowSet:
+    """The rows in a range, by the values of the field in each language."""
+    bound, count = cast("float", condition.value), reader.rows(plan.api).count
+    found: list[RowSet] = []
     for lang in plan.visibility.languages:
-        name = _values_name(reader, plan.api, condition, lang)
-        about = f"the values of {condition.fields[0]} in {lang}"
-        rows = stored.of_language(lang)
-
-        def make(lang: str = lang, about: str = about, rows: range = rows) -> Values:
-            statement = values_statement(reader.tables(plan.api, [lang])[lang], condition.fields[0])
-            columns = reader.run_for_columns(statement, deadline)
-            stages.part(about, statement, kept=False)
-            numbers = np.full(len(rows), np.nan)
-            numbers[columns["row"] - rows.start] = columns["value"]
-            return Values(rows.start, numbers, bool((numbers[1:] <= numbers[:-1]).all()))
-
-        if name in reader.kept:
-            stages.part(about, None, kept=True)
-        values = reader.part(name, make, deadline)
-        found.append((values.above if condition.by is By.ABOVE else values.below)(bound, stored.count))
+        values = _values(reader, plan.api, condition.fields[0], lang, deadline, stages)
+        found.append((values.above if condition.by is By.ABOVE else values.below)(bound, count))
     stages.part(f"{condition.about}: compared with those values", None, kept=False)
-    return reduce(or_, found)
+    return reduce(lambda one, other: in_either(one, other, count), found)
+
+
+def _values(reader: Reader, api: Api, field: str, lang: str, deadline: float, stages: Stages) -> Values:
+    """The values of a field in one language, which a reader asks for once."""
+    name = (reader.number, "values", api.uid, field, lang)
+    about = f"the values of {field} in {lang}"
+    kept = reader.kept.get(name)
+    if kept is not None:
+        stages.part(about, None, kept=True)
+        return cast("Values", kept)
+
+    def make() -> Values:
+        statement = values_statement(reader.tables(api, [lang])[lang], field)
+        columns = reader.run_for_columns(statement, deadline)
+        stages.part(about, statement, kept=False)
+        rows = reader.rows(api).of_language(lang)
+        numbers = np.full(len(rows), np.nan)
+        numbers[columns["row"] - rows.start] = columns["value"]
+        return values_from(rows.start, numbers)
+
+    return reader.part(name, make, deadline)
 
 
 def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float) -> Bits:
@@ -137,12 +152,14 @@ def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline
 def _asked(
     reader: Reader, plan: ListPlan, conditions: Sequence[BoundCondition], deadline: float, stages: Stages
 ) -> Iterator[Bits]:
-    """The set of rows of each condition, by one statement for all."""
+    """The set of rows of each condition, by one statement for all. They are kept from then on."""
     statement = conditions_statement(reader.tables(plan.api, plan.visibility.languages).values(), conditions)
     columns = reader.run_for_columns(statement, deadline)
     stages.part(", ".join(condition.about for condition in conditions), statement, kept=False)
-    for number in range(len(conditions)):
-        yield bits_at(columns["row"][np.asarray(columns[f"meets{number}"], bool)], reader.rows(plan.api).count)
+    for number, condition in enumerate(conditions):
+        found = bits_at(columns["row"][np.asarray(columns[f"meets{number}"], bool)], reader.rows(plan.api).count)
+        reader.kept.put(_name(reader, plan, condition), found)
+        yield found
 
 
 def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> bool:
@@ -152,7 +169,3 @@ def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> 
 def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
     """The name of a condition's set, which is right only in the languages it was made from."""
     return (reader.number, "meets", plan.api.uid, condition, plan.visibility.languages)
-
-
-def _values_name(reader: Reader, api: Api, condition: BoundCondition, lang: str) -> Name:
-    return (reader.number, "values", api.uid, condition.fields[0], lang)

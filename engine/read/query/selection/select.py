@@ -7,12 +7,13 @@ that meet the list's conditions.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import cast
 
 import msgspec
 import numpy as np
 
 from engine.read.query.plan import VIEWS, ListPlan
-from engine.read.query.selection.bits import Array, Bits, bits_at, marks_of, page_of, size_of
+from engine.read.query.selection.bits import Array, Bits, RowSet, as_bits, bits_at, marks_of, page_of, size_of
 from engine.read.query.selection.conditions import matching
 from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
@@ -51,9 +52,13 @@ class Order(msgspec.Struct, frozen=True):
         """One page of all rows."""
         return Selection(len(self.rows), self.rows[offset : offset + limit].tolist())
 
-    def page_among(self, matching: Bits, offset: int, limit: int) -> Selection:
+    def page_among(self, matching: RowSet, offset: int, limit: int) -> Selection:
         """One page of the rows that are in a set as well."""
-        remaining = self.visible & matching
+        if self.is_stored and isinstance(matching, range):
+            ends = np.array((matching.start, matching.stop), self.rows.dtype)  # of another type, all rows would be cast
+            first, end = self.rows.searchsorted(ends).tolist()
+            return Selection(end - first, self.rows[first + offset : min(first + offset + limit, end)].tolist())
+        remaining = self.visible & as_bits(matching, len(self.visible) * 64)
         if self.is_stored:
             return Selection(*page_of(remaining, offset, limit))
         total = size_of(remaining)
@@ -91,6 +96,10 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
     is_by_views = VIEWS in [key.field for key in keys]
     generation = views.generation if is_by_views else 0
     name = (reader.number, "order", plan.api.uid, plan.visibility, keys, epoch.since, generation)
+    kept = reader.kept.get(name)
+    if kept is not None:
+        stages.part(_ABOUT, None, kept=True)
+        return cast("Order", kept)
 
     def make() -> Order:
         tables = reader.tables(plan.api, plan.visibility.languages)
@@ -101,6 +110,4 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
         is_stored = bool((rows[1:] > rows[:-1]).all())
         return Order(rows, bits_at(rows, reader.rows(plan.api).count), is_stored)
 
-    if name in reader.kept:
-        stages.part(_ABOUT, None, kept=True)
     return reader.part(name, make, deadline)
