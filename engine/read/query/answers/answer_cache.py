@@ -8,8 +8,9 @@ ever share an answer. Used by one thread.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from engine.read.query.answers.signals import NO_SIGNALS, Signals
 from engine.read.query.plan import EntryPlan, ListPlan
@@ -26,8 +27,7 @@ _OVERHEAD: Final = 2_000
 """Bytes an answer takes in memory besides its texts: its objects, its key, its headers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(msgspec.Struct, frozen=True):
     """The span in which an answer is right, within its snapshot."""
 
     since: int = ALWAYS
@@ -38,8 +38,7 @@ class Lifetime:
     """The generation of the view counts it was made with, where they matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(msgspec.Struct, frozen=True):
     """An answer in one content coding, ready to be sent."""
 
     body: bytes
@@ -49,14 +48,13 @@ class Representation:
     """The entity tag, which is one of the headers."""
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class Answer:
+class Answer(msgspec.Struct, eq=False, weakref=True):
     """One answer. ``lifetime`` is ``None`` where it must not be kept: it shows what is not published."""
 
     body: bytes
     lifetime: Lifetime | None
     signals: Signals = NO_SIGNALS
-    representations: dict[str, Representation] = field(default_factory=dict)
+    representations: dict[str, Representation] = msgspec.field(default_factory=dict)
     """By content coding."""
     size: int = 0
     """Bytes in memory, of all representations."""
