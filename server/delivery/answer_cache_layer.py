@@ -1,9 +1,8 @@
 """The answer cache in front of the endpoints: a request that is the same to the byte as before gets its answer again.
 
 A request is remembered when an endpoint answers it with an answer that was kept, so that a request which comes only
-once costs nothing here. It is recalled for as long as nothing that decided about its answer has changed: the keys, the
-minute in which the key was found valid, the version that is served, the instant and the view counts that the answer is
-right for.
+once costs nothing here. It is recalled for as long as nothing that decided about its answer has changed: the caller,
+and the instant and the view counts that the answer is right for.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from weakref import ref
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engine.access.keys.access import Keyring
-from engine.access.keys.keys import Key
 from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKey, Representation
-from server.delivery.admission import Admission
+from server.delivery.admission import Admission, Caller
 from server.http.access_log import logged_target
 from server.http.compression import coding_for
 from server.http.entity_tags import is_named
@@ -26,8 +23,6 @@ from server.http.exchange import exchange_of
 from server.http.headers import not_modified_headers
 from server.http.preferences import is_strict
 from server.views.collection import ViewCollection
-from server.workspaces.open_snapshot import OpenSnapshot
-from server.workspaces.workspaces import Workspaces
 
 MOST_KNOWN: Final = 4096
 """Requests that are remembered; those not asked for the longest go first."""
@@ -41,17 +36,12 @@ to be read strictly, and ``Accept-Encoding``."""
 _READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"prefer", b"accept-encoding", b"if-none-match"})
 _STRICT: Final = b"strict"
 _METHODS: Final = frozenset({"GET", "HEAD"})
-_MINUTE_MS: Final = 60_000
 
 
 class KnownRequest(NamedTuple):
     """A request that was answered, and the state on which its answer hangs."""
 
-    workspace: str
-    key: Key
-    keyring: Keyring
-    snapshot: int
-    """The number of the snapshot."""
+    caller: Caller
     kept_by: AnswerKey
     answer: ref[Answer]
     """A weak reference, so that the cache of answers alone decides what is in memory."""
@@ -60,71 +50,53 @@ class KnownRequest(NamedTuple):
     """The path and query for the access log: making them again takes longer than finding the answer."""
     since: int
     until: int
-    """UTC milliseconds, excluded, of the span in which the key is valid and the answer right."""
+    """UTC milliseconds, excluded, of the span in which the answer is right."""
 
 
 class KnownRequests:
     """The requests that are remembered, at most ``MOST_KNOWN``. Used on the event loop."""
 
-    def __init__(self, cache: AnswerCache, workspaces: Workspaces, views: ViewCollection) -> None:
+    def __init__(self, cache: AnswerCache, admission: Admission, views: ViewCollection) -> None:
         self._cache = cache
-        self._workspaces = workspaces
+        self._admission = admission
         self._views = views
         self._known: OrderedDict[Identity, KnownRequest] = OrderedDict()
 
-    def remember(
-        self,
-        identity: Identity,
-        workspace: str,
-        key: Key,
-        keyring: Keyring,
-        kept_by: AnswerKey,
-        answer: Answer,
-        now: int,
-    ) -> None:
-        """Answer the same request with ``answer`` from now on, where that may be kept. ``keyring`` is the one that
-        ``key`` was found valid by at ``now`` (UTC milliseconds)."""
+    def remember(self, identity: Identity, caller: Caller, kept_by: AnswerKey, answer: Answer) -> None:
+        """Answer the same request with ``answer`` from now on, where that may be kept."""
         if answer.lifetime is None or sum(map(len, filter(None, identity))) > LONGEST_KNOWN:
             return
-        # Keys come into force and expire at the full minute of every time zone there is now, at the earliest.
-        minute = now - now % _MINUTE_MS
         self._known[identity] = KnownRequest(
-            workspace=workspace,
-            key=key,
-            keyring=keyring,
-            snapshot=kept_by.snapshot,
+            caller=caller,
             kept_by=kept_by,
             answer=ref(answer),
             coding=coding_for(identity[-1], len(answer.body)),
             target=logged_target(identity[0], identity[1]),
-            since=max(answer.lifetime.since, minute),
-            until=min(answer.lifetime.until, minute + _MINUTE_MS),
+            since=answer.lifetime.since,
+            until=answer.lifetime.until,
         )
         self._known.move_to_end(identity)
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
 
-    def recall(self, identity: Identity, now: int) -> tuple[KnownRequest, OpenSnapshot, Representation] | None:
-        """Return the remembered request with the version that is served and the answer, where all that decided about
-        the answer is still so at ``now`` (UTC milliseconds)."""
+    def recall(self, identity: Identity, now: int) -> tuple[KnownRequest, Representation] | None:
+        """Return the remembered request and its answer, where all that decided about the answer is still so at ``now``
+        (UTC milliseconds)."""
         known = self._known.get(identity)
         if known is None:
             return None
         answer = known.answer()
         representation = None if answer is None else answer.representations.get(known.coding)
-        served = self._workspaces.served(known.workspace)
         if (
             answer is not None
             and representation is not None
             and known.since <= now < known.until
-            and known.keyring is self._workspaces.keyring
-            and served is not None
-            and served.number == known.snapshot
-            and answer.counts in (None, self._views.counts(known.workspace).entry_totals.generation)
+            and self._admission.is_current(known.caller, now)
+            and (answer.counts is None or answer.counts == self._views.generation(known.caller.workspace))
         ):
             self._known.move_to_end(identity)
             self._cache.used(known.kept_by)
-            return known, served, representation
+            return known, representation
         del self._known[identity]
         return None
 
@@ -154,11 +126,11 @@ class AnswerCacheLayer:
             # Requests that are pinned are not remembered.
             found = None if b"x-snapshot" in headers else self._known.recall(identity_of(scope, headers), now)
             if found is not None:
-                known, snapshot, representation = found
+                known, representation = found
                 exchange = exchange_of(scope)
                 exchange.target = known.target
                 exchange.is_strict = is_strict(headers.get(b"prefer"))
-                await self._admission.admit(exchange, known.workspace, known.key, snapshot, now)
+                await self._admission.admit(exchange, known.caller, now)
                 self._answered("kept")
                 await send_representation(representation, headers.get(b"if-none-match"), send)
                 return

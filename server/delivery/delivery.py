@@ -14,10 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from engine.described.answers import bind_described
 from engine.read.query.answers.answer import History, Source, answer_to
 from engine.read.query.answers.answer_cache import Answer, AnswerKey
-from engine.read.query.answers.bind import Target, bind
+from engine.read.query.answers.bind import ChangesPlan, Target, bind
 from engine.read.query.answers.effort import is_long, is_small
+from engine.read.query.plan import EntryPlan
 from engine.timeline.compared_files import ComparedFiles
-from server.delivery.admission import Admission
+from server.delivery.admission import Admission, Caller
 from server.delivery.answer_cache_layer import KnownRequests, identity_of, read_headers, send_representation
 from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work
 from server.delivery.descriptions import Descriptions
@@ -63,46 +64,55 @@ class Delivery:
         scope = request.scope
         headers = read_headers(scope)
         workspace, *path = path_segments(scope)[1:]
-        draft_key, pinned = headers.get(b"x-draft-key"), headers.get(b"x-snapshot")
-        strict = is_strict(headers.get(b"prefer"))
         exchange = exchange_of(scope)
-        exchange.is_strict = strict
+        exchange.is_strict = is_strict(headers.get(b"prefer"))
         exchange.workspace = workspace if self._workspaces.has(workspace) else logged_workspace(workspace)
-        keyring = self._workspaces.keyring
-        key = self._workspaces.authorize(headers.get(b"x-api-key"), workspace, now)
+        caller = self._admission.caller(headers.get(b"x-api-key"), workspace, now)
+        pinned = headers.get(b"x-snapshot")
         with self._workspaces.lease(workspace) as served:
-            await self._admission.admit(exchange, workspace, key, served, now)
-            snapshot, at = await self._read_from(served, workspace, pinned, now)
-        exchange.snapshot, exchange.snapshot_at = snapshot.reader.version, at
+            await self._admission.admit(exchange, caller, now)
+            if pinned is None:
+                return await self._answered(scope, path, caller, served, now, None)
+        snapshot, at = await self._pinning.lease(workspace, await self._pinning.point(pinned))
         with snapshot:
-            query = scope["query_string"]
-            counts = self._views.counts(workspace)
-            totals = counts.entry_totals
-            kept_by = None
-            if draft_key is None:  # the keys of cached answers do not tell it
-                pinned_at = None if pinned is None else at
-                kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at, strict)
-            coding = headers.get(b"accept-encoding")
-            wanted = WantedAnswer(snapshot, kept_by, query, coding, at, totals.generation, strict)
-            kept = answer = self._making.kept(wanted)
-            if answer is None:
-                target, reader = Target(path, query), snapshot.reader
-                described = bind_described(target, key.scope, strict=strict)
-                if described is not None:
-                    answer = await self._making.made(wanted, self._descriptions.work(described, snapshot))
-                else:
-                    plan = bind(reader, key.scope, target, headers, strict=strict)
-                    history = self._history(workspace)
-                    secret = self._workspaces.draft_secret(workspace)
+            return await self._answered(scope, path, caller, snapshot, now, at)
 
-                    def make(kept_only: bool) -> Answer:
-                        return answer_to(plan, Source(reader, at, totals, counts, now, secret, history, kept_only))
+    async def _answered(
+        self, scope: Scope, path: list[str], caller: Caller, snapshot: OpenSnapshot, now: int, pinned_at: int | None
+    ) -> ASGIApp:
+        """Answer an admitted request to a ``path`` of the caller's workspace from a leased ``snapshot``, at the instant
+        that the request is pinned to, or else ``now``."""
+        workspace, key, reader, query = caller.workspace, caller.key, snapshot.reader, scope["query_string"]
+        at = now if pinned_at is None else pinned_at
+        exchange = exchange_of(scope)
+        exchange.snapshot, exchange.snapshot_at = reader.version, at
+        headers, strict = read_headers(scope), exchange.is_strict
+        counts = self._views.counts(workspace)
+        totals = counts.entry_totals
+        kept_by = None
+        if b"x-draft-key" not in headers:  # the keys of cached answers do not tell it
+            kept_by = AnswerKey(scope["raw_path"], query, snapshot.number, key.scope, pinned_at, strict)
+        coding = headers.get(b"accept-encoding")
+        wanted = WantedAnswer(snapshot, kept_by, query, coding, at, totals.generation, strict)
+        kept = answer = self._making.kept(wanted)
+        if answer is None:
+            target = Target(path, query)
+            described = bind_described(target, key.scope, strict=strict)
+            if described is not None:
+                answer = await self._making.made(wanted, self._descriptions.work(described, snapshot))
+            else:
+                plan = bind(reader, key.scope, target, headers, strict=strict)
+                is_preview = isinstance(plan, EntryPlan) and plan.draft_key is not None
+                secret = self._workspaces.draft_secret(workspace) if is_preview else b""
+                history = self._history(workspace) if isinstance(plan, ChangesPlan) else None
 
-                    answer = await self._making.made(wanted, Work(make, is_small(reader, plan), is_long(plan)))
-            representation = await self._making.represented(wanted, answer)
-        if kept is not None and kept_by is not None and pinned is None:
-            identity = identity_of(scope, headers)
-            self._known.remember(identity, workspace, key, keyring, kept_by, answer, now)
+                def make(kept_only: bool) -> Answer:
+                    return answer_to(plan, Source(reader, at, totals, counts, now, secret, history, kept_only))
+
+                answer = await self._making.made(wanted, Work(make, is_small(reader, plan), is_long(plan)))
+        representation = await self._making.represented(wanted, answer)
+        if kept is not None and kept_by is not None and pinned_at is None:
+            self._known.remember(identity_of(scope, headers), caller, kept_by, answer)
 
         async def respond(_scope: Scope, _receive: Receive, send: Send) -> None:
             await send_representation(representation, headers.get(b"if-none-match"), send)
@@ -116,14 +126,3 @@ class Delivery:
     def _history(self, workspace: str) -> History:
         served = self._workspaces.of(workspace)
         return History(served.workspace_store, served.snapshots.history, self._compared)
-
-    async def _read_from(
-        self, served: OpenSnapshot, workspace: str, pinned: bytes | None, now: int
-    ) -> tuple[OpenSnapshot, int]:
-        """Return the snapshot that a request reads, to be released after it, and the instant that it reads: of
-        ``served`` now, or what ``X-Snapshot`` says. Raises as ``Pinning`` does."""
-        if pinned is None:
-            served.acquire()
-            return served, now
-        point = await self._pinning.point(pinned)
-        return await self._pinning.lease(workspace, point)

@@ -77,24 +77,14 @@ class RateLimits:
             self._local.close()
             self._local = None
 
-    async def take(self, name: bytes, limit: int, now: int) -> Allowance:
-        """Ask for one request with the key whose window has this ``name`` (``window_name``) and whose limit is
-        ``limit``, at ``now`` (UTC milliseconds).
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines have a say."""
+        return self._shared is not None
 
-        Blocks the event loop for microseconds; a shared server is waited for without blocking it.
-        """
-        here = self._take_here(name, limit, now)
-        if self._shared is None or not here.allowed:
-            return here
-        everywhere = await self._shared.take(name, limit)
-        if everywhere is None:
-            return here
-        if not everywhere.allowed:
-            self._give_back(name, now)
-            return everywhere
-        return min(everywhere, here, key=lambda allowance: allowance.remaining)
-
-    def _take_here(self, name: bytes, limit: int, now: int) -> Allowance:
+    def take_here(self, name: bytes, limit: int, now: int) -> Allowance:
+        """Ask this machine for one request with the key whose window has this ``name`` (``window_name``) and whose
+        limit is ``limit``, at ``now`` (UTC milliseconds). Blocks the event loop for microseconds."""
         if self._local is None and self._failed_at is not None and abs(now - self._failed_at) >= RETRY_MS:
             self._open_local(now)
         if self._local is not None:
@@ -103,6 +93,16 @@ class RateLimits:
             except WindowsUnavailable as error:
                 self._local_failed(error, now)
         return self._memory.take(name, limit, now)
+
+    async def take_everywhere(self, name: bytes, here: Allowance, now: int) -> Allowance:
+        """Ask the other machines, too, for a request that is let through ``here``, without blocking the event loop."""
+        everywhere = None if self._shared is None else await self._shared.take(name, here.limit)
+        if everywhere is None:
+            return here
+        if not everywhere.allowed:
+            self._give_back(name, now)
+            return everywhere
+        return min(everywhere, here, key=lambda allowance: allowance.remaining)
 
     def _give_back(self, name: bytes, now: int) -> None:
         if self._local is None:

@@ -220,6 +220,10 @@ class ViewCollection:
         """Return the counts of a workspace as they were a few seconds ago."""
         return self._of_workspace(workspace).counts
 
+    def generation(self, workspace: str) -> int:
+        """Return the generation of a workspace's counts."""
+        return self.counts(workspace).entry_totals.generation
+
     def of_workspace(self, workspace: str) -> WorkspaceViews:
         """A workspace's part, for ``/readyz``."""
         return self._of_workspace(workspace)

@@ -24,6 +24,7 @@ from engine.read.query.answers.answer_cache import Answer, AnswerCache, AnswerKe
 from engine.read.query.answers.bind import NotFound, Plan
 from engine.timeline.flips import Epoch
 from server.delivery import delivery
+from server.delivery.admission import Admission, Caller
 from server.delivery.answer_cache_layer import LONGEST_KNOWN, MOST_KNOWN, Identity, KnownRequests
 from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work, represent
 from server.delivery.lanes import Lanes, Overloaded
@@ -98,8 +99,9 @@ def test_requests_are_remembered_within_bounds() -> None:
     cache, keyring = AnswerCache(1 << 20), cast(Keyring, object())
     served = SimpleNamespace(number=0)
     workspaces = SimpleNamespace(keyring=keyring, served=lambda _: served)
-    views = SimpleNamespace(counts=lambda _: SimpleNamespace(entry_totals=SimpleNamespace(generation=0)))
-    known = KnownRequests(cache, cast(Any, workspaces), cast(Any, views))
+    admission = Admission(cast(Any, workspaces), cast(Any, None), cast(Any, None))
+    caller = Caller("acme", cast(ApiKey, None), keyring, 0, "", b"", 300, since=0, until=60_000)
+    known = KnownRequests(cache, admission, cast(Any, None))
     answers = [Answer(b"{}", FOREVER)]
     answers[0].representations["identity"] = represent(answers[0], "identity", b"")
 
@@ -107,7 +109,7 @@ def test_requests_are_remembered_within_bounds() -> None:
         return b"/%d" % number, b"x" * size, b"key", None, None, None
 
     def remember(identity: Identity) -> None:
-        known.remember(identity, "acme", cast(ApiKey, None), keyring, key(0), answers[0], 0)
+        known.remember(identity, caller, key(0), answers[0])
 
     def is_known(identity: Identity) -> bool:
         return known.recall(identity, 59_999) is not None
