@@ -94,8 +94,9 @@ class Dispatcher:
         self._unwritten: dict[str, Change] = {}
         """Outcomes of tries, by endpoint, that the disk or the store refused: written before the next try."""
 
-    def due_at(self, endpoint: Endpoint, served: ActiveVersion) -> int | None:
-        """Return the instant at which there may be something to tell an endpoint, UTC milliseconds.
+    def due_at(self, endpoint: Endpoint, served: ActiveVersion, now: int) -> int | None:
+        """Return the instant at which there may be something to tell an endpoint, which is ``now`` where there is by
+        now (both UTC milliseconds).
 
         ``None``: nothing until another version is served or somebody changes a webhook or a key. Raises ``StoreError``
         or another ``ParquetryError`` where that cannot be read.
@@ -103,12 +104,12 @@ class Dispatcher:
         if endpoint.stopped is not None:
             return None
         if endpoint.id in self._unwritten:
-            return self._clock()
+            return now
         if endpoint.pending is not None:
             return endpoint.pending.next_at
         cursor = endpoint.cursor
-        if cursor is None or _precedes(cursor, served, self._clock()):
-            return self._clock()
+        if cursor is None or _precedes(cursor, served, now):
+            return now
         coming = [event.at for event in self._key_events(served.version) if event.at > cursor.at]
         flip = self._flips_of(served.version).next(cursor.at)
         return min(coming if flip is None else [*coming, flip], default=None)

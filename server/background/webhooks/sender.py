@@ -261,7 +261,7 @@ class WebhookSending:
                 return None
             return _Due(workspace, endpoint, endpoint.stopped.at, lambda: self._notify_owners(workspace, endpoint))
         served = workspace.served(now, self._settling)
-        at = None if served is None else workspace.dispatcher.due_at(endpoint, served)
+        at = None if served is None else workspace.dispatcher.due_at(endpoint, served, now)
         if served is None or at is None:
             return None
         return _Due(workspace, endpoint, at, lambda: self._deliver(workspace, endpoint, served))

@@ -258,7 +258,7 @@ class History:
     def _tell(self, which: int, endpoint: Endpoint) -> bool:
         served = ActiveVersion(self.current.version, self.current.since)
         try:
-            due = self.dispatchers[which].due_at(endpoint, served)
+            due = self.dispatchers[which].due_at(endpoint, served, self.now)
             if due is None or due > self.now:
                 return False
             self.dispatchers[which].deliver(endpoint, served, self.send)
@@ -293,7 +293,7 @@ class History:
                     enable_endpoint(self.file, endpoint.id, self.now)
                     due.append(self.now)
                     continue
-                at = self.dispatchers[0].due_at(endpoint, ActiveVersion(self.current.version, self.current.since))
+                at = self.dispatchers[0].due_at(endpoint, ActiveVersion(self.current.version, self.current.since), self.now)
                 if at is not None and (endpoint.pending is not None or at <= self.now):
                     due.append(at)
                     if at <= self.now:

@@ -83,7 +83,7 @@ class World:
     def tell(self) -> list[Any]:
         """Make one try if one is due; return the documents sent in it."""
         before = len(self.got)
-        due = self.dispatcher.due_at(self.endpoint, self.served)
+        due = self.dispatcher.due_at(self.endpoint, self.served, self.now)
         if due is not None and due <= self.now:
             self.dispatcher.deliver(self.endpoint, self.served, self._send)
         return [json.loads(request.body) for request in self.got[before:]]
@@ -220,7 +220,7 @@ def test_keys_are_told_when_their_day_comes_in_the_workspaces_zone(tmp_path: Pat
     )
     assert world.tell() == []
     near = NOW + 7 * 3_600_000  # 0:00 of the 16th in Tokyo, seven days before the 23rd
-    assert world.dispatcher.due_at(world.endpoint, world.served) == near
+    assert world.dispatcher.due_at(world.endpoint, world.served, world.now) == near
     world.now = near - 1
     assert world.tell() == []
     world.now = near
@@ -290,7 +290,7 @@ def test_ten_tries_are_made_and_then_it_is_given_up_until_somebody_enables_it(tm
     world.activate()
     tried = []
     while world.endpoint.stopped is None:
-        due = world.dispatcher.due_at(world.endpoint, world.served)
+        due = world.dispatcher.due_at(world.endpoint, world.served, world.now)
         assert due is not None
         world.now = max(world.now, due)
         tried.append(world.now)
@@ -300,11 +300,18 @@ def test_ten_tries_are_made_and_then_it_is_given_up_until_somebody_enables_it(tm
     assert pauses == [5_000, 300_000, 1_800_000, *(n * hour for n in (2, 5, 10, 14, 20, 24))]
     assert len({request.headers["webhook-id"] for request in world.got}) == 1
     assert (world.endpoint.state, world.endpoint.stopped.told) == (EndpointState.GIVEN_UP, False)
-    assert world.dispatcher.due_at(world.endpoint, world.served) is None
+    assert world.dispatcher.due_at(world.endpoint, world.served, world.now) is None
     enable_endpoint(world.file, world.endpoint.id, world.now)
     world.answer = lambda _: OK
     assert len(world.tell()) == 1
     assert (world.endpoint.state, world.endpoint.pending) == (EndpointState.ACTIVE, None)
+
+
+def test_what_there_is_to_tell_is_due_when_it_is_asked_for_however_slow_the_disk(tmp_path: Path) -> None:
+    world = World(tmp_path, ONE, TWO)
+    world.activate()
+    world.now += 1000
+    assert world.dispatcher.due_at(world.endpoint, world.served, world.now - 500) == world.now - 500
 
 
 @pytest.mark.parametrize("place", ["the request", "what is told"])
@@ -322,7 +329,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_try_of_this_endpoint(
         monkeypatch.setattr("engine.webhooks.dispatcher.events", fail)
     world.activate()
     while world.endpoint.stopped is None:
-        due = world.dispatcher.due_at(world.endpoint, world.served)
+        due = world.dispatcher.due_at(world.endpoint, world.served, world.now)
         assert due is not None
         world.now = max(world.now, due)
         world.tell()
