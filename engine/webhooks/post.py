@@ -107,20 +107,7 @@ class WebhookClient:
         )
         try:
             writer.write(_head(request) + request.body)
-            head = _Head()
-            received = 0
-            while head.status is None:
-                data = await reader.read(LONGEST_HEAD)
-                received += len(data)
-                if not data or received > LONGEST_HEAD:
-                    return PostResult(
-                        None, "it closed the connection without an answer" if not data else "too long a head"
-                    )
-                try:
-                    head.feed(data)
-                except httptools.HttpParserError:
-                    return PostResult(None, "what it answers is not HTTP")
-            return _result(head.status, head.retry_after, now)
+            return await read_answer(reader.read, now)
         finally:
             writer.transport.abort()
 
@@ -177,6 +164,27 @@ class _Head:
         status = self._parser.get_status_code()
         if self.status is None and (status == SWITCHING or not 100 <= status < 200):  # else the answer follows
             self.status = status
+
+
+async def read_answer(read: Callable[[int], Awaitable[bytes]], now: int) -> PostResult:
+    """Return the result that a receiver's answer is, read by ``read`` as far as the end of its head.
+
+    ``read`` returns some bytes, at most as many as it is given, and none where the connection is closed; ``now`` is UTC
+    milliseconds. Raises what ``read`` raises, and nothing else.
+    """
+    head, received = _Head(), 0
+    while head.status is None:
+        data = await read(LONGEST_HEAD)
+        received += len(data)
+        if not data:
+            return PostResult(None, "it closed the connection without an answer")
+        if received > LONGEST_HEAD:
+            return PostResult(None, "too long a head")
+        try:
+            head.feed(data)
+        except httptools.HttpParserError:
+            return PostResult(None, "what it answers is not HTTP")
+    return _result(head.status, head.retry_after, now)
 
 
 def unforeseen(error: Exception) -> PostResult:

@@ -155,7 +155,7 @@ def decode_uses(data: bytes) -> dict[str, int]:
     """Return the instants in a file; none for a damaged one."""
     try:
         return {key: parse_datetime(moment, UTC) for key, moment in json.loads(data).items()}
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return {}
 
 
