@@ -231,6 +231,9 @@ class FollowedWorkspace:
             self.failed = None
         self._withdraw(current)
         self._drop_old(None)
+        # Which notes in the mirror's document what it drops, and forgets what a killed prune of the store does.
+        if not self._is_overtaken(version) and self._mirrored(CURRENT) != document:
+            self._put(CURRENT, document)
 
     def _is_short_of_room(self) -> bool:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 
 from engine.access.keys.access import ACCESS, ACCESS_CODEC, AccessFile, disable_key
@@ -20,6 +21,7 @@ from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
 from snapshots.store import store
 from snapshots.store.carrying import DROPPED
 from snapshots.store.changes import announce
+from snapshots.store.current import current_document
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import ANY, ObjectContent, Objects, StoreUnreachable, Unchanged
@@ -503,6 +505,29 @@ def test_pruning_a_bucket_is_announced(site: BucketSite, bucket: Bucket, machine
     store.Store(tmp_path / "work", tmp_path / "work" / ".cache", bucket).workspace("acme").withdraw(one)
     machine.poll()
     assert one not in machine.store.workspace("acme").versions()
+
+
+def test_a_prune_that_was_killed_in_the_store_leaves_no_machine_behind(
+    site: BucketSite, bucket: Bucket, machine: Machine
+) -> None:
+    """It has named in `current` what it was dropping, which the mirror has dropped, and forgets, long before."""
+    first = site.release("one")
+    machine.poll()
+    site.release("two")
+    machine.poll()
+    machine.age(2 * KEPT)
+    site.release("three")
+    machine.poll()
+    assert first not in machine.store.workspace("acme").versions()
+    document = current_document(bucket, "acme")
+    document.edit(lambda found, _: (found and msgspec.structs.replace(found, dropping=(first,)), None))
+    announce(bucket, "acme")
+    for _ in range(5):
+        machine.poll()
+    assert machine.page().behind == {}
+    found = bucket.read(f"acme/{CURRENT}")
+    assert found is not None
+    assert (machine.store.root / "acme" / CURRENT).read_bytes() == found.data
 
 
 @pytest.mark.parametrize("deletions", range(4))
