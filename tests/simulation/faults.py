@@ -1,0 +1,194 @@
+"""Faults that the product once had, each to be put back: the simulation has to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from msgspec.structs import replace
+
+from engine.access.keys import access
+from engine.access.sign_in.sign_ins import MAIL_PAUSE_MS, SignInLink, SignIns, _hash, new_token
+from engine.views.counting import count_files
+from engine.views.gathering.stored_views import StoredViews
+from engine.webhooks import post
+from engine.webhooks.addresses import parse_target
+from engine.webhooks.dispatcher import Dispatcher
+from server.background import election
+from server.mirror.followed import FollowedWorkspace
+from server.mirror.mirror import Mirror
+from snapshots.problems import ParquetryError
+from snapshots.store import carrying
+from snapshots.store.current import Current
+from snapshots.store.objects import ANY, Objects
+
+Change = tuple[Any, str, Any]
+"""What is to stand where: (object, attribute, value)."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A mistake, as changes of modules and classes."""
+
+    about: str
+    changes: Callable[[], list[Change]]
+    seeds: int = 40
+    """The number of seeds of which one finds it."""
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """Let the product make the mistake for the block."""
+        made = [patch.object(*one) for one in self.changes()]
+        for one in made:
+            one.start()
+        try:
+            yield
+        finally:
+            for one in made:
+                one.stop()
+
+
+def _revocation_undone() -> list[Change]:
+    def replace_key(file: Any, prefix: str, changed: Any, *, takes_away: bool = False) -> Any:
+        found: list[Any] = []
+
+        def swap(keys: Any) -> Any:
+            if not found:
+                old = access.find_key(keys.keys, prefix)
+                found[:] = [old, changed(old)]
+            old, new = found
+            return replace(keys, keys=tuple(new if key.id == old.id else key for key in keys.keys)), new
+
+        return file.edit(swap, takes_away=takes_away)
+
+    return [(access, "_replace_key", replace_key)]
+
+
+def _first_result() -> list[Change]:
+    edit = Objects.edit
+
+    def edited(self: Any, key: str, change: Any, *, private: bool = False) -> Any:
+        first: list[Any] = []
+
+        def changed(data: Any, write: str) -> Any:
+            wanted, result = change(data, write)
+            first.append(result)
+            return wanted, first[0]
+
+        return edit(self, key, changed, private=private)
+
+    return [(Objects, "edit", edited)]
+
+
+def _assets_not_leased() -> list[Change]:
+    @contextmanager
+    def leased(*_: Any) -> Iterator[Any]:
+        yield lambda: None
+
+    return [(carrying, "leased_assets", leased)]
+
+
+def _full_disk_tells_nobody() -> list[Change]:
+    def put(self: Any, name: str, data: bytes) -> None:
+        with suppress(ParquetryError):
+            self._mirror.replace(f"{self.id}/{name}", data, ANY, private=True)
+
+    return [(FollowedWorkspace, "_put", put)]
+
+
+def _one_ends_the_round() -> list[Change]:
+    def not_looked(self: Any, name: str, complaint: str) -> None:
+        raise ParquetryError(complaint)
+
+    def find_behind(self: Any, now: int) -> dict[str, dict[str, int]]:
+        return {}
+
+    return [(Mirror, "_not_looked", not_looked), (Mirror, "_find_behind", find_behind)]
+
+
+def _going_back_by_names() -> list[Change]:
+    return [(Current, "is_return", lambda self, before, after: after < before)]
+
+
+def _outcome_uncaught() -> list[Change]:
+    def seconds_until(retry_after: str | None, now: int) -> float | None:
+        if retry_after is None:
+            return None
+        if retry_after.isdigit():
+            return int(retry_after) * 1000 / 1000
+        at = post.parsedate_to_datetime(retry_after)
+        return at.timestamp() - now / 1000
+
+    def sent(self: Any, _endpoint: Any, requests: Any, number: int, now: int, send: Any) -> Any:
+        parsed = parse_target(_endpoint.url, allow_loopback=True)
+        return send(post.Post(parsed, *requests.message(number, now)), now)
+
+    return [(post, "_seconds_until", seconds_until), (Dispatcher, "_post", sent)]
+
+
+def _stranger_in_the_way() -> list[Change]:
+    def new_mailed_link(self: Any, person: Any, browser: str, now: int, *, is_known: bool = False) -> str | None:
+        token = new_token()
+
+        def add(found: Any) -> Any:
+            mailed = [one for one in found.links if one.person == person and one.browser is not None]
+            if any(now - MAIL_PAUSE_MS < one.made_at for one in mailed):
+                return found, None
+            return replace(found, links=(*found.links, SignInLink(_hash(token), person, now, _hash(browser)))), token
+
+        made: str | None = self._edit(now, add)
+        return made
+
+    return [(SignIns, "new_mailed_link", new_mailed_link)]
+
+
+def _one_holder() -> list[Change]:
+    return [(election, "_holder", lambda path: "host-0")]
+
+
+def _base_named_by_day() -> list[Change]:
+    token = count_files.secrets
+
+    class Secrets:
+        token_urlsafe = staticmethod(token.token_urlsafe)
+
+        @staticmethod
+        def token_hex(_size: int) -> str:
+            return ""
+
+    return [(count_files, "secrets", Secrets)]
+
+
+def _retention_postponed() -> list[Change]:
+    write = StoredViews.write
+
+    def written(self: Any, segments: Any, now: int, file_ms: int, *, flush: bool = False) -> Any:
+        done = write(self, segments, now, file_ms, flush=flush)
+        if done.filed or done.counted:
+            self._pruned_day = now // 86_400_000
+        return done
+
+    return [
+        (StoredViews, "write", written),
+        (StoredViews, "drop_old_rows", lambda self, days, now: None),
+    ]
+
+
+FAULTS: dict[str, Fault] = {
+    "revocation-undone": Fault(
+        "a change of a key beside another one writes what the first try made", _revocation_undone
+    ),
+    "first-result": Fault("an edit returns the result of its first try, not of the one stored", _first_result),
+    "asset-vanishes": Fault("assets are not leased while a version that names them is carried", _assets_not_leased),
+    "full-disk": Fault("keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody),
+    "round-ends": Fault("a workspace that cannot be looked at ends the round for those behind it", _one_ends_the_round),
+    "rollback-by-clock": Fault("which of two versions was first is told by their names", _going_back_by_names),
+    "outcome-uncaught": Fault("what a receiver answers is not always an outcome", _outcome_uncaught),
+    "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way),
+    "one-holder": Fault("two machines of one name both hold the lease", _one_holder),
+    "base-by-day": Fault("the file with the counts of the days before is named by the day alone", _base_named_by_day),
+    "retention": Fault("old rows of page views stay as long as new ones come", _retention_postponed),
+}
