@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -47,7 +48,11 @@ OTHER_WORDS: Final = {
 _LISTS: Final = {"orders": "-price,name", "fields": "name,price", "ids": "hello,world"}
 """The parameters whose one value is a list, with an example."""
 
+Members: TypeAlias = Mapping[str, tuple[str, Callable[[str], object]]]
+"""The members of a query with their parsers, by the name of the parameter."""
+
 _INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
+_LONGEST_INTEGER: Final = len(str(MAX_OFFSET))
 
 
 class OrderKey(msgspec.Struct, frozen=True):
@@ -94,20 +99,7 @@ class ListQuery(msgspec.Struct, frozen=True):
 def parse_list_query(raw: bytes, *, strict: bool = False) -> ListQuery:
     """Return the ``ListQuery`` of a query string as sent. Raises ``InvalidQuery``; unknown parameters are ignored
     unless ``strict``."""
-    given = Parameters(raw, strict=strict)
-    return ListQuery(
-        limit=given.integer("limit", 1, MAX_LIMIT, 10),
-        offset=given.integer("offset", 0, MAX_OFFSET, 0),
-        orders=_orders(given.text("orders") or ""),
-        filters=parse_filters(given.raw("filters"), lambda text: decoded("filters", text)),
-        phrase=_phrase(given.text("q") or ""),
-        depth=given.integer("depth", 0, MAX_DEPTH, 1),
-        fields=_fields(given.text("fields") or ""),
-        lang=_lang(given.text("lang")),
-        lang_fallback=_lang_fallback(given.text("lang_fallback")),
-        include_langs=_include(given.text("include")),
-        strict=strict,
-    )
+    return ListQuery(strict=strict, **Parameters(raw, strict=strict).members(_OF_LISTS))
 
 
 def parse_entry_query(raw: bytes, draft_key_header: bytes | None, *, strict: bool = False) -> EntryQuery:
@@ -123,15 +115,7 @@ def parse_entry_query(raw: bytes, draft_key_header: bytes | None, *, strict: boo
         draft_key = _draft_key("draftKey", text)
     else:
         draft_key = None
-    return EntryQuery(
-        depth=given.integer("depth", 0, MAX_DEPTH, 1),
-        fields=_fields(given.text("fields") or ""),
-        lang=_lang(given.text("lang")),
-        lang_fallback=_lang_fallback(given.text("lang_fallback")),
-        include_langs=_include(given.text("include")),
-        draft_key=draft_key,
-        strict=strict,
-    )
+    return EntryQuery(draft_key=draft_key, strict=strict, **given.members(_OF_ENTRIES))
 
 
 def decoded(name: str, raw: str) -> str:
@@ -170,9 +154,6 @@ class Parameters:
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
 
-    def raw(self, name: str) -> str:
-        return self._raw.get(name, "")
-
     def text(self, name: str) -> str | None:
         value = self._raw.get(name)
         return None if value is None else decoded(name, value)
@@ -180,12 +161,24 @@ class Parameters:
     def integer(self, name: str, least: int, most: int, default: int) -> int:
         """The value as a whole number: ASCII digits only, no leading zero (decision 5)."""
         text = self.text(name)
-        if text is None:
-            return default
-        # Python refuses to read very long numbers, so their length is compared too.
-        if not _INTEGER.fullmatch(text) or len(text) > len(str(MAX_OFFSET)) or not least <= int(text) <= most:
-            raise InvalidQuery(f"{name}: expected an integer from {least} to {most}, got {shown(text)}.")
-        return int(text)
+        return default if text is None else _integer(name, least, most, text)
+
+    def members(self, known: Members) -> dict[str, Any]:
+        """The values of the parameters that are ``known`` and given, each by the name and from the parser that it is
+        known with, in the order of ``known``. A parser gets the decoded text, that of ``filters`` the raw one."""
+        found = self._raw
+        return {
+            member: parse(found[name] if name == "filters" else decoded(name, found[name]))
+            for name, (member, parse) in known.items()
+            if name in found
+        }
+
+
+def _integer(name: str, least: int, most: int, text: str) -> int:
+    # Python refuses to read very long numbers, so their length is compared too.
+    if not _INTEGER.fullmatch(text) or len(text) > _LONGEST_INTEGER or not least <= int(text) <= most:
+        raise InvalidQuery(f"{name}: expected an integer from {least} to {most}, got {shown(text)}.")
+    return int(text)
 
 
 def _check(name: str, before: Collection[str]) -> None:
@@ -245,21 +238,19 @@ def _fields(text: str) -> frozenset[str] | None:
     return frozenset(name.strip() for name in names)
 
 
-def _lang(text: str | None) -> str | None:
-    if text == "":
+def _lang(text: str) -> str:
+    if not text:
         raise InvalidQuery("lang: expected a language code, got nothing. Leave lang out for the main language.")
     return text
 
 
-def _lang_fallback(text: str | None) -> bool:
-    if text not in (None, "true", "false"):
-        raise InvalidQuery(f"lang_fallback: expected true or false, got {shown(text or '')}.")
+def _lang_fallback(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise InvalidQuery(f"lang_fallback: expected true or false, got {shown(text)}.")
     return text == "true"
 
 
-def _include(text: str | None) -> bool:
-    if text is None:
-        return False
+def _include(text: str) -> bool:
     for name in text.split(","):
         if name != "_langs":
             raise InvalidQuery(f"include: only _langs can be included, got {shown(name)}.")
@@ -270,3 +261,26 @@ def _draft_key(name: str, text: str) -> str:
     if not valid_id(text):
         raise InvalidQuery(f"{name}: a draft key is {ID_IN_WORDS}, got {shown(text)}.")
     return text
+
+
+def _filters(raw: str) -> Filters:
+    return parse_filters(raw, partial(decoded, "filters"))
+
+
+_OF_ENTRIES: Final[Members] = {
+    "depth": ("depth", partial(_integer, "depth", 0, MAX_DEPTH)),
+    "fields": ("fields", _fields),
+    "lang": ("lang", _lang),
+    "lang_fallback": ("lang_fallback", _lang_fallback),
+    "include": ("include_langs", _include),
+}
+"""The parameters of a single entry but for its draft key: the members of ``EntryQuery``, and their parsers."""
+_OF_LISTS: Final[Members] = {
+    "limit": ("limit", partial(_integer, "limit", 1, MAX_LIMIT)),
+    "offset": ("offset", partial(_integer, "offset", 0, MAX_OFFSET)),
+    "orders": ("orders", _orders),
+    "filters": ("filters", _filters),
+    "q": ("phrase", _phrase),
+    **_OF_ENTRIES,
+}
+"""Those of a list: the members of ``ListQuery``."""
