@@ -100,7 +100,10 @@ class Application(Starlette):
         return app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await super().__call__(scope, receive, send if scope["type"] != "lifespan" else partial(_tell, send))
+        scope["app"] = self
+        if self.middleware_stack is None:
+            self.middleware_stack = self.build_middleware_stack()
+        await self.middleware_stack(scope, receive, send if scope["type"] != "lifespan" else partial(_tell, send))
 
 
 async def _tell(send: Send, message: Message) -> None:
