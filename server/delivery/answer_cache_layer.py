@@ -33,7 +33,6 @@ Identity: TypeAlias = tuple[bytes, bytes, bytes | None, bytes | None, bytes | No
 """The parts of a GET or HEAD that its answer depends on: path and query, ``X-API-KEY``, ``X-Draft-Key``, whether it is
 to be read strictly, and ``Accept-Encoding``."""
 
-_READ: Final = frozenset({b"x-api-key", b"x-draft-key", b"x-snapshot", b"prefer", b"accept-encoding", b"if-none-match"})
 _STRICT: Final = b"strict"
 _METHODS: Final = frozenset({"GET", "HEAD"})
 
@@ -121,42 +120,32 @@ class AnswerCacheLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] in _METHODS:
-            headers = read_headers(scope)
-            now = self._clock()
+            exchange = exchange_of(scope)
+            headers = exchange.headers
             # Requests that are pinned are not remembered.
-            found = None if b"x-snapshot" in headers else self._known.recall(identity_of(scope, headers), now)
-            if found is not None:
-                known, representation = found
-                exchange = exchange_of(scope)
-                exchange.target = known.target
-                exchange.is_strict = is_strict(headers.get(b"prefer"))
-                await self._admission.admit(exchange, known.caller, now)
-                self._answered("kept")
-                await send_representation(representation, headers.get(b"if-none-match"), send)
-                return
+            if b"x-snapshot" not in headers:
+                now = self._clock()
+                found = self._known.recall(identity_of(scope, headers), now)
+                if found is not None:
+                    known, representation = found
+                    exchange.target = known.target
+                    exchange.is_strict = b"prefer" in headers and is_strict(headers[b"prefer"])
+                    await self._admission.admit(exchange, known.caller, now)
+                    self._answered("kept")
+                    await send_representation(representation, headers.get(b"if-none-match"), send)
+                    return
         await self._app(scope, receive, send)
 
 
-def read_headers(scope: Scope) -> Mapping[bytes, bytes]:
-    """Return the headers of a request that decide about its answer, repeated ones joined as HTTP has it."""
-    found: dict[bytes, bytes] | None = scope.get("parquetry.headers")
-    if found is None:
-        found = scope["parquetry.headers"] = {}
-        for name, value in scope["headers"]:
-            if name in _READ:
-                found[name] = b"%b, %b" % (found[name], value) if name in found else value
-    return found
-
-
 def identity_of(scope: Scope, headers: Mapping[bytes, bytes]) -> Identity:
-    """Return the parts that a request is remembered by; ``headers`` are from ``read_headers``."""
+    """Return the parts that a request is remembered by; ``headers`` are those of its exchange."""
     get = headers.get
     return (
         scope["raw_path"],
         scope["query_string"],
         get(b"x-api-key"),
         get(b"x-draft-key"),
-        _STRICT if is_strict(get(b"prefer")) else None,
+        _STRICT if b"prefer" in headers and is_strict(headers[b"prefer"]) else None,
         get(b"accept-encoding"),
     )
 

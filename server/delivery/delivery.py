@@ -19,7 +19,7 @@ from engine.read.query.answers.effort import is_long, is_small
 from engine.read.query.plan import EntryPlan
 from engine.timeline.compared_files import ComparedFiles
 from server.delivery.admission import Admission, Caller
-from server.delivery.answer_cache_layer import KnownRequests, identity_of, read_headers, send_representation
+from server.delivery.answer_cache_layer import KnownRequests, identity_of, send_representation
 from server.delivery.answer_making import AnswerMaking, WantedAnswer, Work
 from server.delivery.descriptions import Descriptions
 from server.delivery.pinning import Pinning
@@ -62,10 +62,10 @@ class Delivery:
         request is pinned to."""
         now = self._clock()
         scope = request.scope
-        headers = read_headers(scope)
-        workspace, *path = path_segments(scope)[1:]
         exchange = exchange_of(scope)
-        exchange.is_strict = is_strict(headers.get(b"prefer"))
+        headers = exchange.headers
+        workspace, *path = path_segments(scope)[1:]
+        exchange.is_strict = b"prefer" in headers and is_strict(headers[b"prefer"])
         exchange.workspace = workspace if self._workspaces.has(workspace) else logged_workspace(workspace)
         caller = self._admission.caller(headers.get(b"x-api-key"), workspace, now)
         pinned = headers.get(b"x-snapshot")
@@ -86,7 +86,7 @@ class Delivery:
         at = now if pinned_at is None else pinned_at
         exchange = exchange_of(scope)
         exchange.snapshot, exchange.snapshot_at = reader.version, at
-        headers, strict = read_headers(scope), exchange.is_strict
+        headers, strict = exchange.headers, exchange.is_strict
         counts = self._views.counts(workspace)
         totals = counts.entry_totals
         kept_by = None

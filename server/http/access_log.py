@@ -11,6 +11,7 @@ from functools import lru_cache
 from select import PIPE_BUF
 from urllib.parse import unquote_plus
 
+from server.http.exchange import Exchange
 from server.logs import json_line, log_moment, without_keys
 
 LONGEST_PATH = 2000
@@ -41,23 +42,13 @@ class AccessLog:
         self._moment_text = ""
         self._writing: asyncio.Future[None] | None = None
 
-    def record(
-        self,
-        method: str,
-        target: str,
-        status: int,
-        milliseconds: float,
-        size: int,
-        workspace: str | None,
-        key_prefix: str | None,
-        request_id: str,
-        trace_id: str | None = None,
-    ) -> None:
-        """Note one answered request; ``target`` is its path and query from ``logged_target``, ``workspace`` from
-        ``logged_workspace`` where the path names one, ``size`` the body's bytes. To be called on the event loop."""
+    def record(self, exchange: Exchange, method: str, target: str, status: int, milliseconds: float, size: int) -> None:
+        """Note one answered request; ``target`` is its path and query from ``logged_target``, ``size`` the body's
+        bytes. To be called on the event loop."""
         if len(self._waiting) >= MOST_WAITING:
             self._dropped += 1
             return
+        request_id, trace = exchange.request_id.decode("ascii"), exchange.trace
         if self._json:
             members = {
                 "time": log_moment(),
@@ -66,18 +57,18 @@ class AccessLog:
                 "status": status,
                 "ms": round(milliseconds, 2),
                 "bytes": size,
-                "workspace": workspace,
-                "key": key_prefix,
+                "workspace": exchange.workspace,
+                "key": exchange.key_prefix,
                 "request": request_id,
             }
-            line = json_line(members if trace_id is None else {**members, "trace": trace_id})
+            line = json_line(members if trace is None else {**members, "trace": trace.trace_id})
         else:
             line = (
                 f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
-                f"{workspace or '-'} {key_prefix or '-'} {request_id}"
+                f"{exchange.workspace or '-'} {exchange.key_prefix or '-'} {request_id}"
             )
-            if trace_id is not None:
-                line = f"{line} {trace_id}"
+            if trace is not None:
+                line = f"{line} {trace.trace_id}"
         self._waiting.append(line)
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._flush())

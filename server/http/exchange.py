@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
@@ -9,10 +10,19 @@ import msgspec
 from starlette.types import Scope
 
 from engine.access.keys.rate_limit import Allowance
+from server.http.request_ids import HEADER as REQUEST_ID
+from server.http.request_ids import kept_request_id, new_request_id
 from server.http.routes import path_segments
+from server.tracing.trace_context import HEADER as TRACEPARENT
 from server.tracing.trace_context import Trace
 
 _KEY: Final = "parquetry.exchange"
+_READ: Final = frozenset(
+    (
+        *(b"x-api-key", b"x-draft-key", b"x-snapshot", b"prefer", b"accept-encoding", b"if-none-match"),
+        *(REQUEST_ID, TRACEPARENT),
+    )
+)
 
 
 class PathClass(Enum):
@@ -29,6 +39,9 @@ class Exchange(msgspec.Struct):
 
     request_id: bytes
     path_class: PathClass
+    headers: Mapping[bytes, bytes] = {}
+    """The headers of the request that decide about its answer, by name in lower case: each once, however often it was
+    sent."""
     workspace: str | None = None
     """The workspace that the path names, if any, as ``logged_workspace`` returns it."""
     key_prefix: str | None = None
@@ -57,11 +70,25 @@ class Exchange(msgspec.Struct):
         return request if self.trace is None else f"{request} (trace {self.trace.trace_id})"
 
 
-def begin_exchange(scope: Scope, request_id: bytes, trace: Trace | None = None) -> Exchange:
+def begin_exchange(scope: Scope) -> Exchange:
     """Return a new ``Exchange`` for the request of a scope, which ``exchange_of`` finds from now on."""
-    exchange: Exchange = Exchange(request_id, path_class(scope), trace=trace)
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:  # one look at them all, as every request passes here
+        if name in _READ:
+            headers[name] = value if name not in headers else _joined(name, headers[name], value)
+    given = headers.get(REQUEST_ID)
+    request_id = new_request_id() if given is None else kept_request_id(given)
+    exchange: Exchange = Exchange(request_id, path_class(scope), headers)
     scope[_KEY] = exchange
     return exchange
+
+
+def _joined(name: bytes, before: bytes, value: bytes) -> bytes:
+    """Return the value of a header that was sent more than once: joined as HTTP has it, but of request IDs the first,
+    and none of several places in traces."""
+    if name == REQUEST_ID:
+        return before
+    return b"" if name == TRACEPARENT else b"%b, %b" % (before, value)
 
 
 def exchange_of(scope: Scope) -> Exchange:

@@ -103,16 +103,15 @@ def failure_headers(
     return headers
 
 
-def refusal_headers(status: int, size: int, request_id: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the headers of a refusal with a body of ``size`` bytes, which ends the connection. The request's path need
-    not be known, so they are those of ``/v1``, whose answers no cache keeps."""
+def refusal_headers(exchange: Exchange, status: int, size: int) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a refusal with a body of ``size`` bytes, which ends the connection."""
     more = [(name.lower().encode(), value.encode()) for name, value in failure_headers(status).items()]
     return [
         (b"content-type", JSON.encode()),
         (b"content-length", b"%d" % size),
         (b"connection", b"close"),
         *more,
-        *exchange_headers(Exchange(request_id, PathClass.DELIVERY)),
+        *exchange_headers(exchange),
     ]
 
 

@@ -15,9 +15,9 @@ from server.http.access_log import logged_target
 from server.http.exchange import Exchange, begin_exchange
 from server.http.headers import JSON, exchange_headers, failure_headers
 from server.http.outcomes import Outcomes
-from server.http.request_ids import ids_of
 from server.logs import LOGGER
 from server.tracing.trace_context import CURRENT
+from server.tracing.trace_context import HEADER as TRACEPARENT
 from snapshots.problems import ParquetryError
 
 _log = logging.getLogger(LOGGER)
@@ -41,10 +41,11 @@ class Answering:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        request_id, traceparent = ids_of(scope)
+        exchange = begin_exchange(scope)
+        traceparent = exchange.headers.get(TRACEPARENT)
         tracing = self._outcomes.tracing
-        trace = tracing.begin(scope, traceparent) if tracing.is_on or traceparent is not None else None
-        exchange = begin_exchange(scope, request_id, trace)
+        if tracing.is_on or traceparent is not None:
+            exchange.trace = tracing.begin(scope, traceparent)
         status = 0
         size = 0
 
@@ -72,19 +73,9 @@ class Answering:
             await self._answer_error(error, exchange)(scope, receive, answer)
         finally:
             if exchange.recorded:
-                self._outcomes.record(
-                    scope["method"],
-                    exchange.target or logged_target(scope["raw_path"], scope["query_string"]),
-                    status,
-                    time.perf_counter() - started,
-                    size,
-                    exchange.workspace,
-                    exchange.key_prefix,
-                    exchange.request_id.decode("ascii"),
-                    exchange.trace,
-                    exchange.snapshot,
-                )
-            if trace is not None:
+                target = exchange.target or logged_target(scope["raw_path"], scope["query_string"])
+                self._outcomes.record(exchange, scope["method"], target, status, time.perf_counter() - started, size)
+            if exchange.trace is not None:
                 CURRENT.set(None)  # the next request of a connection may begin in this context
 
 

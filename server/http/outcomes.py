@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from server.http.access_log import AccessLog
+from server.http.exchange import Exchange
 from server.tracing.recording import Tracing
-from server.tracing.trace_context import Trace
 
 
 class RequestMetrics(Protocol):
@@ -31,28 +31,26 @@ class Outcomes:
         self.tracing = tracing or Tracing()
         """Records what is in a trace."""
 
-    def record(
-        self,
-        method: str,
-        target: str,
-        status: int,
-        seconds: float,
-        size: int,
-        workspace: str | None,
-        key_prefix: str | None,
-        request_id: str,
-        trace: Trace | None = None,
-        snapshot: str | None = None,
-    ) -> None:
-        """Note one request, with its path and query from ``logged_target``, the ``seconds`` it took, the bytes of
-        the answer's body, and the version that answered. To be called on the event loop."""
-        trace_id = None if trace is None else trace.trace_id
-        milliseconds = seconds * 1000
-        self._access_log.record(method, target, status, milliseconds, size, workspace, key_prefix, request_id, trace_id)
+    def record(self, exchange: Exchange, method: str, target: str, status: int, seconds: float, size: int) -> None:
+        """Note one request, with its path and query from ``logged_target``, the ``seconds`` it took, and the bytes of
+        the answer's body. To be called on the event loop."""
+        self._access_log.record(exchange, method, target, status, seconds * 1000, size)
         if self._metrics is not None:
             self._metrics.request(target, status, seconds)
+        trace = exchange.trace
         if trace is not None and trace.is_recorded:
-            self.tracing.end(trace, method, target, status, seconds, size, workspace, key_prefix, request_id, snapshot)
+            self.tracing.end(
+                trace,
+                method,
+                target,
+                status,
+                seconds,
+                size,
+                exchange.workspace,
+                exchange.key_prefix,
+                exchange.request_id.decode("ascii"),
+                exchange.snapshot,
+            )
 
     def answered(self, source: str) -> None:
         """Note the source of the answer to a read, as ``Metrics.answer`` names sources."""

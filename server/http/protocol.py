@@ -10,6 +10,7 @@ from uvicorn.server import ServerState
 
 from server.http.access_log import logged_target
 from server.http.connections import Connections
+from server.http.exchange import Exchange, PathClass
 from server.http.headers import refusal_headers
 from server.http.kernel_queue import drop_when_closed, queued
 from server.http.middleware import error_body
@@ -250,8 +251,9 @@ class DeliveryProtocol(HttpToolsProtocol):
 
     def _send_refusal(self, refusal: _Refusal) -> None:
         body = error_body(refusal.message)
-        request_id = new_request_id()
-        headers = refusal_headers(refusal.status, len(body), request_id)
+        # The request's path need not be known: its headers are those of /v1, whose answers no cache keeps.
+        exchange = Exchange(new_request_id(), PathClass.DELIVERY)
+        headers = refusal_headers(exchange, refusal.status, len(body))
         lines = [b"%b: %b\r\n" % header for header in (*self.server_state.default_headers, *headers)]
         self.transport.write(b"".join((STATUS_LINE[refusal.status], *lines, b"\r\n", body)))
         self.transport.close()
@@ -261,7 +263,7 @@ class DeliveryProtocol(HttpToolsProtocol):
             target = logged_target(path or b"-", query)
             seconds = self.loop.time() - self._quiet_since
             # The first line may be as broken as the rest.
-            outcomes.record("-", target, refusal.status, seconds, len(body), None, None, request_id.decode("ascii"))
+            outcomes.record(exchange, "-", target, refusal.status, seconds, len(body))
 
     def _head_without_upgrade(self) -> bytes:
         """Return the head of the request that offers an upgrade as if it offered none.

@@ -8,10 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Final
 
-from starlette.types import Scope
-
 from server.logs import without_keys
-from server.tracing.trace_context import HEADER as TRACEPARENT
 
 HEADER: Final = b"x-request-id"
 
@@ -34,23 +31,3 @@ def kept_request_id(given: bytes) -> bytes:
         return new_request_id()
     text = given.decode("ascii")
     return given if without_keys(text) == text else new_request_id()
-
-
-def request_id_of(scope: Scope) -> bytes:
-    """The ID of a request that has just come in; to be asked for once."""
-    return ids_of(scope)[0]
-
-
-def ids_of(scope: Scope) -> tuple[bytes, bytes | None]:
-    """The ID of a request that has just come in, and its ``traceparent``, ``None`` for none or more than one; to be
-    asked for once."""
-    given: bytes | None = None
-    traceparent: bytes | None = None
-    count = 0
-    for name, value in scope["headers"]:  # one look at them all, as every request passes here
-        if name == HEADER:
-            given = value if given is None else given
-        elif name == TRACEPARENT:
-            traceparent = value
-            count += 1
-    return new_request_id() if given is None else kept_request_id(given), traceparent if count == 1 else None

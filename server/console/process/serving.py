@@ -17,7 +17,6 @@ from server.console.console import Console
 from server.console.process.headers import SIGNED_IN, VISITOR, WORKSPACE
 from server.graceful_server import GracefulServer
 from server.http.exchange import begin_exchange
-from server.http.request_ids import request_id_of
 from server.settings import Settings
 from server.states.mail_watch import MailWatch
 from snapshots.times import now_ms
@@ -67,7 +66,7 @@ def told(pages: ASGIApp) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         scope["client"] = (headers.get(VISITOR, b"").decode("ascii"), 0)
-        exchange = begin_exchange(scope, request_id_of(scope))
+        exchange = begin_exchange(scope)
 
         async def send_told(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from server.http.access_log import LONGEST_PATH, MOST_WAITING, AccessLog, logged_target, logged_workspace
+from server.http.exchange import Exchange, PathClass
 from server.logs import JsonFormatter, TextFormatter
 
 KEY = "pq_Sample01_0123456789abcdefGHIJKLMN_4DH24W"
@@ -48,8 +49,10 @@ def recorded(log_format: str, count: int = 1) -> list[str]:
 
     async def run() -> None:
         log = AccessLog(log_format, lines.extend)
+        exchange = Exchange(b"an-id", PathClass.DELIVERY)
+        exchange.workspace, exchange.key_prefix = logged_workspace("ac\nme"), "pq_AAAAAAAA"
         for _ in range(count):
-            log.record("GET", "/v1/acme/blog", 200, 1.234, 56, logged_workspace("ac\nme"), "pq_AAAAAAAA", "an-id")
+            log.record(exchange, "GET", "/v1/acme/blog", 200, 1.234, 56)
         await log.close()
 
     asyncio.run(run())

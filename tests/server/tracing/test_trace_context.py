@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.http.request_ids import ids_of
+from server.http.exchange import begin_exchange
 from server.tracing.trace_context import begun, continued
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -57,9 +57,15 @@ def test_a_malformed_header_counts_as_none(header: str) -> None:
 
 def test_two_headers_count_as_none() -> None:
     one = (b"traceparent", f"00-{TRACE}-{PARENT}-01".encode())
-    assert ids_of({"headers": [(b"x-request-id", b"an-id"), one]}) == (b"an-id", one[1])
-    assert ids_of({"headers": [one, (b"x-request-id", b"an-id"), one]}) == (b"an-id", None)
-    assert ids_of({"headers": [(b"x-request-id", b"an-id")]}) == (b"an-id", None)
+    for headers, trace_id in (([one], TRACE), ([one, (b"x-request-id", b"an-id"), one], None), ([], None)):
+        exchange = begin_exchange({"raw_path": b"/v1/acme/posts", "headers": headers})
+        trace = continued(exchange.headers.get(b"traceparent", b""), records=True)
+        assert (None if trace is None else trace.trace_id) == trace_id
+
+
+def test_the_first_of_two_request_ids_counts() -> None:
+    given = [(b"x-request-id", b"an-id"), (b"x-request-id", b"another")]
+    assert begin_exchange({"raw_path": b"/v1/acme/posts", "headers": given}).request_id == b"an-id"
 
 
 def test_what_begins_here_continues_elsewhere() -> None:
