@@ -141,12 +141,13 @@ class Parameters:
         self._raw: dict[str, str] = {}
         for part in raw.decode("utf-8", "surrogateescape").split("&"):
             name, _, value = part.partition("=")
-            try:
-                name = decoded("name", name)
-            except InvalidQuery:
-                if strict:
-                    raise
-                continue  # a name that is no text is the name of no parameter
+            if name not in KNOWN:
+                try:
+                    name = decoded("name", name)
+                except InvalidQuery:
+                    if strict:
+                        raise
+                    continue  # a name that is no text is the name of no parameter
             if strict and part:
                 _check(name, self._raw)
             self._raw[name] = value
