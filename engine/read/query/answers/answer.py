@@ -109,9 +109,10 @@ def _list_answer(plan: ListPlan, source: Source, stages: Stages) -> Answer:
     stages.done("read")
     expanded = expand(reader, returned, plan.shape, now, deadline)
     stages.done("expand")
-    entries = (_entry(version, plan.shape, expanded.documents) for version in returned)
-    body = _list_document(entries, selection.total, plan)
-    epoch = reader.common_epoch(plan.shape.read, now, deadline)
+    body = _list_document(_entries(returned, plan.shape, expanded.documents), selection.total, plan)
+    # The first API read is that of the list, whose epoch is known by now.
+    is_alone = len(plan.shape.read) == 1
+    epoch = selection.epoch if is_alone else reader.common_epoch(plan.shape.read, now, deadline)
     signals = list_signals(reader, plan, expanded, epoch)
     stages.done("shape")
     return Answer(body, content_lifetime(plan, epoch, source.totals.generation), signals)
@@ -138,7 +139,8 @@ def _entry_answer(plan: EntryPlan, source: Source, stages: Stages) -> Answer:
     stages.done("read")
     expanded = expand(reader, [version], plan.shape, now, deadline)
     stages.done("expand")
-    body = b"".join(_entry(version, plan.shape, expanded.documents))
+    [entry] = _entries([version], plan.shape, expanded.documents)
+    body = b"".join(entry)
     epoch = reader.common_epoch(plan.shape.read, now, deadline)
     signals = entry_signals(reader, plan, version, expanded, epoch)
     stages.done("shape")
@@ -230,6 +232,13 @@ def _versions(reader: Reader, api: Api, shape: Shape, rows: Sequence[int], now: 
         shape.expansions,
         lambda row: langs_document(stored.language(row), stored.live_languages(row, now)),
     )
+
+
+def _entries(returned: Sequence[Version], shape: Shape, documents: Documents) -> list[Pieces]:
+    """Write versions as entries. Most are sent as they are stored."""
+    if shape.fields is None and not shape.expansions and not shape.include_langs:
+        return [(version.body,) for version in returned]
+    return [_entry(version, shape, documents) for version in returned]
 
 
 def _entry(version: Version, shape: Shape, documents: Documents) -> Pieces:

@@ -103,11 +103,6 @@ class AnswerKey(NamedTuple):
     is_strict: bool = False
     """Whether the request was read strictly."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of the members that can be large."""
-        return len(self.path) + len(self.query)
-
 
 class AnswerCache:
     """Answers by key, at most ``capacity`` bytes of them; those not asked for the longest go first.
@@ -141,15 +136,17 @@ class AnswerCache:
         before = self._answers.pop(key, None)
         if before is not None:
             self.size -= before.size
-        made = (representation.body for representation in answer.representations.values())
-        bodies = {id(body): len(body) for body in (answer.body, *made)}
-        size = _OVERHEAD + key.size + sum(bodies.values())
+        size = _OVERHEAD + len(key.path) + len(key.query) + len(answer.body)
+        for made in answer.representations.values():
+            if made.body is not answer.body:
+                size += len(made.body)
         if answer.lifetime is None or size > self._capacity:
             return
         answer.size = size
         self._answers[key] = answer
         self.size += size
-        self._shrink()
+        if self.size > self._capacity:
+            self._shrink()
 
     def add_representation(self, key: AnswerKey, answer: Answer, coding: str, made: Representation) -> None:
         """Keep one more representation of an answer."""

@@ -80,6 +80,9 @@ def _tags(reader: Reader, api: Api, entry_id: str | None, expanded: Expanded) ->
     """Return the tags of an answer: the workspace, then the entry or for ``None`` the whole API, then those referred
     to. An API stands for its entries where one of them is not there yet, or where they are too many."""
     workspace = reader.workspace
+    if not expanded.reached:
+        own = f"{workspace.id}:{api.endpoint}"
+        return workspace.id, own if entry_id is None else f"{own}:{entry_id}"
     found: dict[str, list[str]] = {api.endpoint: [] if entry_id is None else [entry_id]}
     whole = {api.endpoint} if entry_id is None else set()
     for uid, reached in expanded.reached.items():

@@ -17,7 +17,7 @@ from engine.read.query.selection.bits import Array, Bits, RowSet, as_bits, bits_
 from engine.read.query.selection.conditions import matching
 from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
-from engine.read.reader.reader import Reader
+from engine.read.reader.reader import Epoch, Reader
 from engine.views.counting.totals import ViewTotals
 
 _ABOUT = "order and visibility"
@@ -32,6 +32,8 @@ class Selection(msgspec.Struct, frozen=True):
     """The number of entries in the list."""
     rows: list[int]
     """The rows of the page, in order."""
+    epoch: Epoch
+    """The stretch of time in which the same rows are visible."""
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -42,6 +44,7 @@ class Order(msgspec.Struct, frozen=True):
     """The rows as a set."""
     is_stored: bool
     """Whether the rows are stored in this order, so that they ascend."""
+    epoch: Epoch
 
     @property
     def nbytes(self) -> int:
@@ -50,21 +53,22 @@ class Order(msgspec.Struct, frozen=True):
 
     def page(self, offset: int, limit: int) -> Selection:
         """One page of all rows."""
-        return Selection(len(self.rows), self.rows[offset : offset + limit].tolist())
+        return Selection(len(self.rows), self.rows[offset : offset + limit].tolist(), self.epoch)
 
     def page_among(self, matching: RowSet, offset: int, limit: int) -> Selection:
         """One page of the rows that are in a set as well."""
         if self.is_stored and isinstance(matching, range):
             ends = np.array((matching.start, matching.stop), self.rows.dtype)  # of another type, all rows would be cast
             first, end = self.rows.searchsorted(ends).tolist()
-            return Selection(end - first, self.rows[first + offset : min(first + offset + limit, end)].tolist())
+            rows = self.rows[first + offset : min(first + offset + limit, end)].tolist()
+            return Selection(end - first, rows, self.epoch)
         remaining = self.visible & as_bits(matching, len(self.visible) * 64)
         if self.is_stored:
-            return Selection(*page_of(remaining, offset, limit))
+            return Selection(*page_of(remaining, offset, limit), self.epoch)
         total = size_of(remaining)
         end = min(offset + limit, total)
         if offset >= end:
-            return Selection(total, [])
+            return Selection(total, [], self.epoch)
         marks = marks_of(remaining, len(remaining) * 64)
         found, at, spare, pages = 0, 0, _SPARE, []
         while found < end:
@@ -76,7 +80,7 @@ class Order(msgspec.Struct, frozen=True):
             if found + count > offset:
                 pages.append(part[inside][max(offset - found, 0) :])
             found += count
-        return Selection(total, np.concatenate(pages)[:limit].tolist())
+        return Selection(total, np.concatenate(pages)[:limit].tolist(), self.epoch)
 
 
 def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Selection:
@@ -108,6 +112,6 @@ def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadli
             rows = reader.run_for_columns(statement, deadline)["row"]
         stages.part(_ABOUT, statement, kept=False)
         is_stored = bool((rows[1:] > rows[:-1]).all())
-        return Order(rows, bits_at(rows, reader.rows(plan.api).count), is_stored)
+        return Order(rows, bits_at(rows, reader.rows(plan.api).count), is_stored, epoch)
 
     return reader.part(name, make, deadline)

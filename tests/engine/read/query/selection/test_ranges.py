@@ -8,6 +8,7 @@ import pytest
 from engine.read.query.selection.bits import RowSet, as_bits, bits_at, bits_of, in_both, in_either, marks_of, page_of
 from engine.read.query.selection.conditions import Values, values_from
 from engine.read.query.selection.select import Order
+from engine.timeline.flips import Epoch
 
 COUNT = 200
 EDGES = (0, 1, 63, 64, 65, 127, 128, 129, 191, 192, 199, 200)
@@ -42,7 +43,7 @@ def test_stretches_are_joined_as_sets_are(first: int) -> None:
 @pytest.mark.parametrize("first", EDGES)
 def test_a_page_of_a_stretch_is_that_of_its_rows(first: int) -> None:
     rows = np.flatnonzero(np.arange(COUNT) % 3).astype(np.int32)
-    order = Order(rows, bits_at(rows, COUNT), is_stored=True)
+    order = Order(rows, bits_at(rows, COUNT), is_stored=True, epoch=Epoch(0, 1))
     for end in EDGES:
         stretch = range(first, max(first, end))
         for offset in (0, 1, 90, 1000):
