@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -127,4 +128,15 @@ def _moment(record: logging.LogRecord) -> str:
 
 def log_moment() -> str:
     """Return the present instant as log lines show it."""
-    return format_datetime(time.time_ns() // 1_000_000)
+    return moment_text(time.time_ns() // 1_000_000)
+
+
+def moment_text(ms: int) -> str:
+    """Return ``format_datetime`` of an instant near others, whose second is made once."""
+    seconds, rest = divmod(ms, 1000)
+    return f"{_second(seconds)}.{rest:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    return format_datetime(seconds * 1000).removesuffix(".000Z")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from select import PIPE_BUF
@@ -38,8 +37,6 @@ class AccessLog:
         self._write = write or _write_stderr
         self._waiting: list[str] = []
         self._dropped = 0
-        self._millisecond = 0
-        self._moment_text = ""
         self._writing: asyncio.Future[None] | None = None
 
     def record(self, exchange: Exchange, method: str, target: str, status: int, milliseconds: float, size: int) -> None:
@@ -64,7 +61,7 @@ class AccessLog:
             line = json_line(members if trace is None else {**members, "trace": trace.trace_id})
         else:
             line = (
-                f"{self._moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
+                f"{log_moment()} {method} {target} {status} {milliseconds:.2f}ms {size}B "
                 f"{exchange.workspace or '-'} {exchange.key_prefix or '-'} {request_id}"
             )
             if trace is not None:
@@ -72,13 +69,6 @@ class AccessLog:
         self._waiting.append(line)
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._flush())
-
-    def _moment(self) -> str:
-        """``log_moment``, made once a millisecond."""
-        millisecond = time.time_ns() // 1_000_000
-        if millisecond != self._millisecond:
-            self._millisecond, self._moment_text = millisecond, log_moment()
-        return self._moment_text
 
     async def close(self) -> None:
         """Write the lines that are left."""

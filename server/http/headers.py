@@ -12,8 +12,8 @@ from server.http.compression import IDENTITY
 from server.http.exchange import Exchange, PathClass
 from server.http.preferences import APPLIED
 from server.http.request_ids import HEADER
+from server.logs import moment_text
 from server.tracing.trace_context import HEADER as TRACEPARENT
-from snapshots.times import format_datetime
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 """Names in lower case, and values."""
@@ -66,9 +66,8 @@ def exchange_headers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
     return headers
 
 
-@lru_cache(maxsize=64)
 def _instant(ms: int) -> bytes:
-    return format_datetime(ms).encode("ascii")
+    return moment_text(ms).encode("ascii")
 
 
 def rate_limit_headers(allowance: Allowance) -> Headers:
