@@ -152,7 +152,7 @@ def criteria_of(query: ListQuery, api: Api) -> Criteria:
     """Bind the conditions and the order of a list query. Raises ``InvalidQuery`` for what the API does not have."""
     return Criteria(
         query.filters.joiner,
-        tuple(_bound(condition, api) for condition in query.filters.conditions),
+        tuple([_bound(condition, api) for condition in query.filters.conditions]),
         None if query.phrase is None else _phrase(query.phrase, api),
         _orders(query.orders, api),
     )
@@ -214,7 +214,8 @@ def _shape(query: ListQuery | EntryQuery, api: Api, reach: Reach) -> Shape:
     if query.fields is not None:
         expansions = tuple(one for one in expansions if one.field.id in query.fields)
     read = reach.read(api, query.depth, query.include_langs)
-    return Shape(query.fields, query.include_langs, query.depth, expansions, are_spliced(expansions), reach, read)
+    is_spliced = not expansions or are_spliced(expansions)
+    return Shape(query.fields, query.include_langs, query.depth, expansions, is_spliced, reach, read)
 
 
 def _bound(condition: Condition, api: Api) -> BoundCondition:

@@ -6,6 +6,7 @@ of DuckDB by its row of the operators' table: those not kept in one statement to
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import cast
@@ -44,13 +45,13 @@ class Values(msgspec.Struct, frozen=True):
     def above(self, bound: float, count: int) -> RowSet:
         """Return the rows with a value above a bound, of ``count`` rows in all."""
         if self.descend:
-            return range(self.first, self.first + int(self.numbers.searchsorted(-bound, "left")))
+            return range(self.first, self.first + bisect_left(self.numbers.data, -bound))
         return self._marked(self.numbers > bound, count)
 
     def below(self, bound: float, count: int) -> RowSet:
         """Return the rows with a value below a bound, of ``count`` rows in all."""
         if self.descend:
-            first = self.first + int(self.numbers.searchsorted(-bound, "right"))
+            first = self.first + bisect_right(self.numbers.data, -bound)
             return range(first, self.first + len(self.numbers))
         return self._marked(self.numbers < bound, count)
 

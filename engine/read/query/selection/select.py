@@ -6,6 +6,7 @@ that meet the list's conditions.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import nullcontext
 from typing import cast
 
@@ -58,10 +59,11 @@ class Order(msgspec.Struct, frozen=True):
     def page_among(self, matching: RowSet, offset: int, limit: int) -> Selection:
         """One page of the rows that are in a set as well."""
         if self.is_stored and isinstance(matching, range):
-            ends = np.array((matching.start, matching.stop), self.rows.dtype)  # of another type, all rows would be cast
-            first, end = self.rows.searchsorted(ends).tolist()
-            rows = self.rows[first + offset : min(first + offset + limit, end)].tolist()
-            return Selection(end - first, rows, self.epoch)
+            rows = self.rows.data  # whose items are taken in a third of the time
+            first = bisect_left(rows, matching.start)
+            end = bisect_left(rows, matching.stop, first)
+            page = rows[first + offset : min(first + offset + limit, end)].tolist()
+            return Selection(end - first, page, self.epoch)
         remaining = self.visible & as_bits(matching, len(self.visible) * 64)
         if self.is_stored:
             return Selection(*page_of(remaining, offset, limit), self.epoch)
