@@ -14,9 +14,10 @@ import typer
 
 from cli.creating.asking import ask
 from cli.creating.example_site import SITE, WORKSPACE, Example, ExampleMade, start_example
-from cli.location import DEFINITION, SERVER
-from cli.options import Json, new_app
+from cli.location import DEFINITION, SERVER, store_at, usable_cache
+from cli.options import Json, StoreLocation, new_app
 from cli.output import documents, lines, wording
+from cli.output.progress import progress
 from cli.prompts import has_reader
 from snapshots.problems import ParquetryError
 
@@ -73,6 +74,7 @@ def init(
             "--yes", "-y", help="With --from, do not ask what the folder leaves open: take the likeliest answers."
         ),
     ] = False,
+    store: StoreLocation = None,
     json: Json = False,
 ) -> None:
     """Create a starter workspace, ready to build.
@@ -90,7 +92,7 @@ def init(
     if site is not None:
         directory = site if directory is None else directory
         asking = ask if has_reader() and not json else None
-        adopted = adopt_site(site, directory, _take_first if yes else asking)
+        adopted = adopt_site(site, directory, _take_first if yes else asking, store)
         files = adopted.files
     else:
         directory = Path() if directory is None else directory
@@ -162,11 +164,13 @@ def _take_first(decisions: list[Decision]) -> None:
         one.take(one.answers[0])
 
 
-def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -> Adopted:
+def adopt_site(site: Path, directory: Path, answered: Answering | None = None, store: str | None = None) -> Adopted:
     """Write definitions for the content of a site's folder, and prove that they read what was chosen, and nothing else.
 
     ``answered`` answers the questions that the folder leaves open; without it they stand in comments, beside the first
     answers. Where ``directory`` is not the site's folder, its content is copied there, with the files that it names.
+    What the proof compiles stays for the next build in the cache of the store, which is at ``store``, else in
+    ``directory``.
     Raises ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no
     content.
     """
@@ -175,10 +179,12 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
     from snapshots.adoption.named_files import named_files
     from snapshots.adoption.registry import generator_of
     from snapshots.adoption.settling.decisions import decisions_for
-    from snapshots.adoption.settling.excluding import leave_unchosen
+    from snapshots.adoption.settling.excluding import ROUNDS, leave_unchosen, leave_wrong
     from snapshots.adoption.sites import look_at
 
-    found = look_at(site) if site.is_dir() else None
+    with progress() as tell:
+        tell("reading", 0, 0)
+        found = look_at(site) if site.is_dir() else None
     if found is None or not found.collections:
         makes = generator_of(site)
         raise NoContent(why_no_content(site, makes.name, makes.folders(site)))
@@ -194,7 +200,9 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
         existing = [file for file in copied if (directory / file).exists()]
         if existing:
             raise NotEmpty(f"{directory / existing[0]} already exists. Choose an empty directory.")
-    definitions = definitions_for(site, found)
+    with progress() as tell:
+        tell("reading", 0, 0)
+        definitions = definitions_for(site, found)
     open_ones = decisions_for(found, definitions)
     if answered is not None:
         answered(open_ones)
@@ -203,7 +211,13 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None) -
         (directory / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(site / file, directory / file)
     leave_unchosen(directory, found, definitions, _texts(directory, found, definitions, open_ones))
-    errors = _written(directory, found, definitions, open_ones)
+    _write(directory, _texts(directory, found, definitions, open_ones))
+    with usable_cache(store_at(store, directory)) as cache, progress() as tell:
+        for _ in range(ROUNDS):
+            some, errors = leave_wrong(directory, found, definitions, cache, tell)
+            if not some:
+                break
+            _write(directory, _texts(directory, found, definitions, open_ones))
     texts = _texts(directory, found, definitions, open_ones)
     return Adopted([*texts, *copied], len(open_ones), len(found.kept_back), errors)
 
@@ -215,22 +229,10 @@ def _texts(directory: Path, found: Site, definitions: list[Definition], open_one
     return texts_of(found, definitions, id_for(directory), lambda file: comments(open_ones, file))
 
 
-def _written(directory: Path, found: Site, definitions: list[Definition], open_ones: list[Decision]) -> int:
-    """Write the definitions, and again without the files that do not compile; return the number of errors left."""
-    import tempfile
-
-    from snapshots.adoption.settling.excluding import ROUNDS, leave_wrong
-
-    with tempfile.TemporaryDirectory() as cache:
-        for _ in range(ROUNDS):
-            texts = _texts(directory, found, definitions, open_ones)
-            for name, text in texts.items():
-                (directory / name).parent.mkdir(parents=True, exist_ok=True)
-                (directory / name).write_text(text, encoding="utf-8")
-            some, errors = leave_wrong(directory, found, definitions, Path(cache))
-            if not some:
-                break
-    return errors
+def _write(directory: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text, encoding="utf-8")
 
 
 def start_workspace(directory: Path) -> list[str]:

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
 from snapshots.adoption.languages import is_language, is_tag
 from snapshots.adoption.reading import documents_of
 from snapshots.adoption.site import Collection, endings, in_folder, literal
-from snapshots.documents.document import RawValue
+from snapshots.documents.document import ContentDocument, RawValue
 from snapshots.ids import slug_id, valid_id
 from snapshots.model import ApiKind
 
@@ -29,9 +31,35 @@ _OF_PROGRAMS = frozenset(
 """Folders at the top whose data are the settings of programs, with passwords at times; texts in languages apart."""
 
 
+class _Looked(msgspec.Struct, frozen=True):
+    """What a data file can be part of."""
+
+    languages: list[str]
+    """Those that are its only keys, each with texts below."""
+    collection: Collection | None
+    """The one that it holds."""
+    is_an_entry: bool
+    """Whether it is one mapping with no more keys than an entry has fields."""
+    has_mappings: bool
+
+
 def of_file(root: Path, file: str) -> Collection | None:
     """Return the collection in a data file: a list of mappings, or a mapping of mappings; ``None`` for any other."""
+    return _collection_in(file, list(documents_of(root, file)))
+
+
+def _looked_at(root: Path, file: str) -> _Looked:
     documents = list(documents_of(root, file))
+    is_one = len(documents) == 1 and documents[0].item is None
+    return _Looked(
+        _first_keys(file, documents[0].values) if is_one and documents[0].body is None else [],
+        _collection_in(file, documents),
+        is_one and len(documents[0].values) <= MAX_KEYS,
+        any(isinstance(value, dict) for one in documents for value in one.values.values()),
+    )
+
+
+def _collection_in(file: str, documents: list[ContentDocument]) -> Collection | None:
     name = PurePosixPath(file).name.partition(".")[0]
     if not documents:
         return None
@@ -64,26 +92,21 @@ def _is_keyed(values: Mapping[str, RawValue]) -> bool:
 
 def data_folders(root: Path, base: str, files: list[str]) -> tuple[list[Collection], list[str]]:
     """Return the collections of the data files in folders below ``base``, and their languages."""
-    collections, languages, used = translations(root, files)
+    looked = {file: _looked_at(root, file) for file in files}
+    collections, languages, used = _translations(looked)
     rest = [file for file in files if file not in used and file.partition("/")[0] not in _OF_PROGRAMS]
     for folder in sorted({f"{base}{file.removeprefix(base).partition('/')[0]}/" for file in rest}):
-        more, found = _in_folder(root, folder, [file for file in rest if file.startswith(folder)])
+        more, found = _in_folder(folder, {file: looked[file] for file in rest if file.startswith(folder)})
         collections += more
         languages += found
     return collections, languages
 
 
-def _in_folder(root: Path, folder: str, files: list[str]) -> tuple[list[Collection], list[str]]:
+def _in_folder(folder: str, looked: Mapping[str, _Looked]) -> tuple[list[Collection], list[str]]:
     """Return the collections of the data files in a folder (``data/``), and their languages."""
-    collections: list[Collection] = []
+    collections = [one.collection for one in looked.values() if one.collection is not None]
     languages: list[str] = []
-    entries = []
-    for file in files:
-        found = of_file(root, file)
-        if found is not None:
-            collections.append(found)
-        elif _is_an_entry(root, file):
-            entries.append(file)
+    entries = [file for file, one in looked.items() if one.collection is None and one.is_an_entry]
     for first in sorted({_branch(file, folder) for file in entries}):
         mine = [file for file in entries if _branch(file, folder) == first]
         if len(mine) == 1:  # settings, as likely as not
@@ -93,12 +116,6 @@ def _in_folder(root: Path, folder: str, files: list[str]) -> tuple[list[Collecti
         collections.append(made)
         languages += more
     return collections, languages
-
-
-def _is_an_entry(root: Path, file: str) -> bool:
-    """Return whether a data file is one mapping with no more keys than an entry has fields."""
-    documents = list(documents_of(root, file))
-    return len(documents) == 1 and documents[0].item is None and len(documents[0].values) <= MAX_KEYS
 
 
 def _settings(file: str) -> Collection:
@@ -111,25 +128,24 @@ def _branch(file: str, folder: str) -> str:
     return f"{folder}{first}/" if slash else folder
 
 
-def translations(root: Path, files: list[str]) -> tuple[list[Collection], list[str], set[str]]:
+def _translations(looked: Mapping[str, _Looked]) -> tuple[list[Collection], list[str], set[str]]:
     """Return the collections of texts by key in several languages, their languages, and the files that they hold.
 
     The language is the first key of each file, as in Rails; the name of its folder, as in i18next; or its own name.
     """
     collections, languages, used = list[Collection](), list[str](), set[str]()
     by_key: dict[str, list[str]] = {}
-    for file in files:
-        codes = _first_keys(root, file)
-        if codes:
+    for file, one in looked.items():
+        if one.languages:
             by_key.setdefault(file.rpartition("/")[0].partition("/locales")[0], []).append(file)
-            languages += codes
+            languages += one.languages
     for mine in by_key.values():
         folder = _common_folder(mine)
         source = [f"{literal(folder)}**/*.{ending}" for ending in endings(mine)]
         name = PurePosixPath(folder).name or "texts"
         collections.append(Collection(name, source, mine, multilingual=True, collection="$.{lang}.**"))
         used.update(mine)
-    rest = [file for file in files if file not in used]
+    rest = [file for file in looked if file not in used]
     for before, codes in _folders_of_languages(rest).items():
         mine = [file for code in codes for file in rest if file.startswith(f"{before}{code}/")]
         names = {file.removeprefix(before).partition("/")[2].rpartition(".")[0] for file in mine}
@@ -141,24 +157,20 @@ def translations(root: Path, files: list[str]) -> tuple[list[Collection], list[s
         languages += codes
         used.update(mine)
     by_parent: dict[str, list[str]] = {}
-    for file in files:
+    for file in looked:
         if file not in used:
             by_parent.setdefault(file.rpartition("/")[0] + "/", []).append(file)
     for parent, mine in sorted(by_parent.items()):
         stems = [PurePosixPath(file).stem for file in mine]
         if len(mine) > 1 and any(map(is_language, stems)) and all(map(is_tag, stems)):
-            collections += _named_after(root, parent, mine)
+            collections.append(_named_after(parent, mine, nested=any(looked[file].has_mappings for file in mine)))
             languages += stems
             used.update(mine)
     return collections, languages, used
 
 
-def _first_keys(root: Path, file: str) -> list[str]:
+def _first_keys(file: str, values: Mapping[str, RawValue]) -> list[str]:
     """Return the languages that are the only keys of a file, each with texts below."""
-    documents = list(documents_of(root, file))
-    if len(documents) != 1 or documents[0].item is not None or documents[0].body is not None:
-        return []
-    values = documents[0].values
     if not values or not all(is_tag(key) and isinstance(value, dict) for key, value in values.items()):
         return []
     stem = PurePosixPath(file).stem
@@ -189,12 +201,8 @@ def _folders_of_languages(files: list[str]) -> dict[str, list[str]]:
     }
 
 
-def _named_after(root: Path, parent: str, files: list[str]) -> list[Collection]:
+def _named_after(parent: str, files: list[str], *, nested: bool) -> Collection:
     """Return the collection of files named after languages, each with texts by key."""
-    values: list[RawValue] = [
-        value for file in files for one in documents_of(root, file) for value in one.values.values()
-    ]
-    nested = any(isinstance(value, dict) for value in values)
     source = [f"{literal(parent)}{{lang}}.{ending}" for ending in sorted({file.rpartition(".")[2] for file in files})]
     name = PurePosixPath(parent).name
-    return [Collection(name, source, files, multilingual=True, collection="$.**" if nested else "$")]
+    return Collection(name, source, files, multilingual=True, collection="$.**" if nested else "$")

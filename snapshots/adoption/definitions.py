@@ -12,6 +12,7 @@ import msgspec
 
 from snapshots.adoption.fields import Inferred, InferredField, infer
 from snapshots.adoption.references import entry_names
+from snapshots.adoption.seen import read_once
 from snapshots.adoption.shortcodes import PAGE_URLS
 from snapshots.adoption.site import Collection, Site
 from snapshots.compile.links import NAMED
@@ -38,7 +39,7 @@ class Definition(msgspec.Struct):
 
 
 def definitions_for(root: Path, site: Site) -> list[Definition]:
-    """Return the definitions of the APIs of the site at ``root``."""
+    """Return the definitions of the APIs of the site at ``root``; add to it what replaces the tags in its texts."""
     taken: set[str] = set()
     endpoints = []
     for collection in site.collections:
@@ -46,9 +47,12 @@ def definitions_for(root: Path, site: Site) -> list[Definition]:
         taken.add(endpoints[-1].lower())
     by_endpoint = dict(zip(endpoints, site.collections, strict=True))
     entries = entry_names(root, by_endpoint)
+    seen = read_once(root, site)
+    named = set[str]().union(*(one.tags for one in seen))
+    site.shortcodes = {name: rule for name, rule in site.tags.items() if name in named}
     return [
-        Definition(endpoint, new_uid(), collection, infer(root, site, collection, entries))
-        for endpoint, collection in by_endpoint.items()
+        Definition(endpoint, new_uid(), collection, infer(site, collection, one, entries))
+        for (endpoint, collection), one in zip(by_endpoint.items(), seen, strict=True)
     ]
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC
-from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import unquote
 
 import msgspec
 
 from snapshots.adoption.data import NAMES
-from snapshots.adoption.reading import documents_of
 from snapshots.adoption.references import leads_to
+from snapshots.adoption.seen import PICTURE, Seen
 from snapshots.adoption.site import Collection, Site
-from snapshots.compile.assets import is_relative_asset
 from snapshots.compile.values import described
 from snapshots.definitions.fields import MAX_GROUPS
 from snapshots.definitions.model import HiddenKey
 from snapshots.definitions.names import RESERVED_FIELD_IDS
-from snapshots.documents.document import SYSTEM_KEYS, Plain, RawValue
-from snapshots.documents.headings import first_heading
+from snapshots.documents.document import SYSTEM_KEYS, Plain, RawValue, is_null
 from snapshots.documents.publicity import (
     ends_by,
     is_for_everybody,
@@ -54,10 +50,7 @@ Entries: TypeAlias = Mapping[str, frozenset[str]]
 """The names of entries, by the endpoint of their collection."""
 _WORDS = frozenset({"tags", "categories"})
 """Keys in which Jekyll takes a text for words, each a value."""
-_SHORT = 16
-"""Characters of a text that many files have, such as a tag or a day."""
 _OF_WORDS = frozenset({FieldType.TEXT, FieldType.MULTIPLE_SELECT})
-_IMAGE = re.compile(r"\S+\.(?:png|jpe?g|gif|webp|avif|svg)(?:\?\S*)?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 
 
@@ -124,12 +117,12 @@ class _Known(msgspec.Struct):
     """Relative addresses that lead from their file to none."""
 
 
-def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> Inferred:
-    """Return the fields of a collection. ``entries`` has the names of the entries of all, by endpoint."""
+def infer(site: Site, collection: Collection, seen: Seen, entries: Entries) -> Inferred:
+    """Return the fields of a collection, of which ``seen`` is what its files hold. ``entries`` has the names of the
+    entries of all, by endpoint."""
     result = Inferred(id=collection.id)
-    known = _Known(entries, set())
-    seen = _read_all(root, collection, known, headings=site.titles_by_heading)
-    values = seen.values
+    known = _Known(entries, seen.absent)
+    values = dict(seen.values)
     result.has_body, result.count = seen.has_body, seen.count
     if seen.has_items and "id" not in values:
         result.id_keys = [key for key in NAMES if key in values and _are_names(values[key], seen.count)]
@@ -150,7 +143,7 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     for key, given in values.items():
         if key in settled:
             continue
-        present = [value for value in given if not _is_nothing(value)]
+        present = [value for value in given if not is_null(value)]
         every = len(present) == seen.count
         if key.lower() in _DATES and present and _all_dates(present):
             for name in _DATES[key.lower()]:
@@ -191,14 +184,14 @@ def infer(root: Path, site: Site, collection: Collection, entries: Entries) -> I
     return result
 
 
-def _add_titles(result: Inferred, seen: _Seen) -> None:
+def _add_titles(result: Inferred, seen: Seen) -> None:
     """Have headings be the titles of the texts whose front matter has none."""
     at = next((at for at, one in enumerate(result.fields) if one.key == "title"), None)
     if at is None and "title" not in {one.id.lower() for one in result.fields}:
         every = seen.headings == seen.count
         result.fields.insert(0, InferredField("title", "$heading", FieldType.TEXT, every))
     elif at is not None and result.fields[at].type in (FieldType.TEXT, FieldType.TEXTAREA):
-        every = len([value for value in seen.values["title"] if not _is_nothing(value)]) + seen.headings == seen.count
+        every = len([value for value in seen.values["title"] if not is_null(value)]) + seen.headings == seen.count
         result.fields[at] = msgspec.structs.replace(
             result.fields[at], key="{title} || $heading", type=FieldType.TEXT, required=every
         )
@@ -208,46 +201,6 @@ def _are_names(values: list[RawValue], count: int) -> bool:
     """Return whether these are the values of all of ``count`` items, and could be their IDs: texts, no two alike."""
     ids = {slug_id(value) for value in values if isinstance(value, str) and value}
     return len(ids) == len(values) == count
-
-
-class _Seen(msgspec.Struct):
-    """All documents of a collection, without their texts."""
-
-    values: dict[str, list[RawValue]] = msgspec.field(default_factory=dict)
-    """By key, in the order of the documents."""
-    count: int = 0
-    headings: int = 0
-    """Texts that have a heading, and no title above."""
-    has_body: bool = False
-    has_items: bool = False
-    all_keyed: bool = True
-    all_texts: bool = True
-
-
-def _read_all(root: Path, collection: Collection, known: _Known, *, headings: bool) -> _Seen:
-    seen, shared = _Seen(), dict[tuple[type, str], str]()
-    for file in collection.files:
-        for document in documents_of(root, file, collection.collection):
-            seen.count += 1
-            seen.has_body = seen.has_body or document.body is not None
-            if headings and document.body is not None and _is_nothing(document.values.get("title")):
-                seen.headings += first_heading(document.body) is not None
-            seen.has_items = seen.has_items or document.item is not None
-            seen.all_keyed = seen.all_keyed and document.key is not None
-            seen.all_texts = seen.all_texts and isinstance(document.value, str)
-            known.absent.update(_absent(root, file, list(document.values.values())))
-            for key, value in document.values.items():
-                seen.values.setdefault(key, []).append(_shared(value, shared))
-    return seen
-
-
-def _shared(value: RawValue, shared: dict[tuple[type, str], str]) -> RawValue:
-    """Return a value with the same objects for its equal short texts, of which large sites have very many."""
-    if isinstance(value, list):
-        return [_shared(one, shared) for one in value]
-    if isinstance(value, str) and len(value) <= _SHORT:
-        return shared.setdefault((type(value), value), value)
-    return value
 
 
 def _add_period(
@@ -260,7 +213,7 @@ def _add_period(
 
     def spelled(names: tuple[str, ...]) -> list[str]:
         every = [key for name in names for key in values if key.lower() == name]
-        dated = {key: [_is_date(value) for value in values[key] if not _is_nothing(value)] for key in every}
+        dated = {key: [_is_date(value) for value in values[key] if not is_null(value)] for key in every}
         return [key for key in every if (all if word_of(key) else any)(dated[key]) and dated[key]]
 
     starts, ends = spelled(site.starts), spelled(site.ends)
@@ -274,7 +227,7 @@ def _add_period(
 
 
 def _is_date(value: RawValue) -> bool:
-    return not _is_nothing(value) and _all_dates([value])
+    return not is_null(value) and _all_dates([value])
 
 
 def _previewed(key: str, present: list[RawValue]) -> tuple[str, ...]:
@@ -302,22 +255,6 @@ def _of_words(field: InferredField, present: list[RawValue]) -> InferredField:
     return msgspec.structs.replace(field, type=FieldType.MULTIPLE_SELECT, note=note)
 
 
-def _absent(root: Path, file: str, values: list[RawValue]) -> Iterator[str]:
-    """Return the addresses of pictures, relative to a file, that lead to no file."""
-    for value in values:
-        if isinstance(value, dict):
-            yield from _absent(root, file, list(value.values()))
-        elif isinstance(value, list):
-            yield from _absent(root, file, value)
-        elif (
-            isinstance(value, str)
-            and _IMAGE.fullmatch(value)
-            and is_relative_asset(value)
-            and not ((root / file).parent / unquote(value.partition("?")[0])).is_file()
-        ):
-            yield str(value)
-
-
 def _field(name: str, key: str, present: list[RawValue], known: _Known, *, required: bool = False) -> InferredField:
     def made(kind: FieldType | None, note: str = "", api: str | None = None) -> InferredField:
         return InferredField(name, key, kind, required and kind is not None, note, api)
@@ -335,7 +272,7 @@ def _field(name: str, key: str, present: list[RawValue], known: _Known, *, requi
             return made(FieldType.NUMBER)
         if _all_dates(present):
             return made(FieldType.DATETIME)
-        if all(_IMAGE.fullmatch(text) for text in texts):
+        if all(PICTURE.fullmatch(text) for text in texts):
             return made(FieldType.TEXT, _NO_FILES) if known.absent.intersection(texts) else made(FieldType.IMAGE)
         api = leads_to(key, texts, known.entries)
         if api is not None:
@@ -352,7 +289,7 @@ def _field(name: str, key: str, present: list[RawValue], known: _Known, *, requi
         api = leads_to(key, every, known.entries)
         if api is not None:
             return made(FieldType.REFERENCES, api=api)
-        if every and all(_IMAGE.fullmatch(text) for text in every):
+        if every and all(PICTURE.fullmatch(text) for text in every):
             is_absent = bool(known.absent.intersection(every))
             return made(FieldType.MULTIPLE_SELECT, _NO_FILES) if is_absent else made(FieldType.IMAGES)
         return made(FieldType.MULTIPLE_SELECT)
@@ -389,7 +326,7 @@ def _members(items: list[RawValue], known: _Known, depth: int = 1) -> tuple[Infe
         return ()
     fields = []
     for key, given in values.items():
-        present = [value for value in given if not _is_nothing(value)]
+        present = [value for value in given if not is_null(value)]
         if any(isinstance(value, dict) or (isinstance(value, list) and not _is_texts(value)) for value in present):
             inside = [item for value in present for item in (value if isinstance(value, list) else [value])]
             members = _members(inside, known, depth + 1)
@@ -404,12 +341,8 @@ def _members(items: list[RawValue], known: _Known, depth: int = 1) -> tuple[Infe
 
 def _is_texts(value: RawValue) -> bool:
     return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(item, str) and not _is_nothing(item) for item in value)
+        isinstance(value, list) and all(isinstance(item, str) and not is_null(item) for item in value)
     )
-
-
-def _is_nothing(value: RawValue) -> bool:
-    return value is None or (isinstance(value, Plain) and value in ("", "~", "null", "Null", "NULL"))
 
 
 def _all_dates(values: list[RawValue]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,10 @@ from snapshots.adoption.site import Site, literal
 from snapshots.definitions.patterns import InvalidPattern, Pattern, parse_pattern
 
 _NO_TAGS: Mapping[str, str] = {}
+_TREE: Final = "/**"
+"""Ends the pattern of all files in a folder."""
+_SPECIAL: Final = re.compile(r"[*?\[{}]")
+"""Characters by which a pattern can mean more than one path."""
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -172,28 +177,46 @@ class Rules:
     """Decides which files of a site are left out, and why."""
 
     def __init__(self, every: Iterable[LeftOut]) -> None:
-        self._rules = list(self._parsed(every))
-        self._has_exceptions = any(rule.but for rule, _ in self._rules)
+        self._named: dict[str, list[tuple[int, LeftOut]]] = {}
+        """The rules about one file or folder, of which a site can have very many, each with its place among all."""
+        self._others: list[tuple[int, LeftOut, Pattern]] = []
+        self._has_exceptions = False
+        for place, (rule, pattern) in enumerate(_parsed(every)):
+            self._has_exceptions = self._has_exceptions or rule.but
+            if _SPECIAL.search(rule.pattern.removeprefix("./").removesuffix(_TREE)) is None:
+                self._named.setdefault(rule.pattern.removeprefix("./"), []).append((place, rule))
+            else:
+                self._others.append((place, rule, pattern))
 
     def rule_of(self, file: str) -> LeftOut | None:
         """Return the rule by which a file is left out; ``None`` for all others."""
         found = None
-        for rule, pattern in self._rules:
-            if (found is None) is not rule.but and pattern.whole.fullmatch(file):
+        for _, rule in sorted(self._matching(file), key=lambda one: one[0]):
+            if (found is None) is not rule.but:
                 found = None if rule.but else rule
         if found is not None and self._has_exceptions:  # its pattern could match those too
             return msgspec.structs.replace(found, pattern=literal(file))
         return found
 
-    @staticmethod
-    def _parsed(every: Iterable[LeftOut]) -> Iterator[tuple[LeftOut, Pattern]]:
-        for rule in every:
-            for text in (rule.pattern, f"{rule.pattern.rstrip('/')}/**"):  # a folder's name stands for all in it
-                try:
-                    pattern = parse_pattern(text)
-                except InvalidPattern:
-                    continue
-                yield msgspec.structs.replace(rule, pattern=text), pattern
+    def _matching(self, file: str) -> Iterator[tuple[int, LeftOut]]:
+        for place, rule, pattern in self._others:
+            if pattern.whole.fullmatch(file):
+                yield place, rule
+        yield from self._named.get(file, ())
+        end = file.rfind("/")
+        while end >= 0:
+            yield from self._named.get(file[:end] + _TREE, ())
+            end = file.rfind("/", 0, end)
+
+
+def _parsed(every: Iterable[LeftOut]) -> Iterator[tuple[LeftOut, Pattern]]:
+    for rule in every:
+        for text in (rule.pattern, f"{rule.pattern.rstrip('/')}{_TREE}"):  # a folder's name stands for all in it
+            try:
+                pattern = parse_pattern(text)
+            except InvalidPattern:
+                continue
+            yield msgspec.structs.replace(rule, pattern=text), pattern
 
 
 def _as_pattern(written: str) -> str:

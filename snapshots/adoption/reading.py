@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from snapshots.documents.document import ContentDocument, Format, RawValue, format_of
@@ -14,17 +14,29 @@ MAX_BYTES = 1 << 20
 _FRONT = 8_192
 
 
-def documents_of(root: Path, file: str, collection: str | None = None) -> Iterable[ContentDocument]:
+def documents_of(root: Path, file: str, collection: str | None = None) -> Iterator[ContentDocument]:
     """Return the documents of a content file, those at ``collection`` (``$.items``) if it is given."""
+    data = bytes_of(root, file)
+    if data is not None:
+        yield from documents_in(file, data, collection)
+
+
+def documents_in(file: str, data: bytes, collection: str | None = None) -> Iterator[ContentDocument]:
+    """Return the documents in the bytes of a content file, as ``documents_of`` does."""
     kind = format_of(file.rpartition(".")[2])
     steps = None if collection is None else tuple(collection.split(".")[1:])
-    try:
-        with open(f"{root}/{file}", "rb") as opened:  # noqa: PTH123 - a Path of each of many files costs as much
-            data = opened.read(MAX_BYTES + 1)
-    except OSError:
-        return
     if kind is not None and len(data) <= MAX_BYTES:
         yield from read_documents(file, kind, data, Problems(), steps)
+
+
+def bytes_of(root: Path, file: str) -> bytes | None:
+    """Return a file as far as it is looked into, and a byte more where it goes on; ``None`` for one that cannot be
+    read."""
+    try:
+        with open(f"{root}/{file}", "rb") as opened:  # noqa: PTH123 - a Path of each of many files costs as much
+            return opened.read(MAX_BYTES + 1)
+    except OSError:
+        return None
 
 
 def beginning_of(path: Path) -> str:

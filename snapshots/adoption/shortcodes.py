@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
-from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.reading import MAX_BYTES
 
 _HUGO = r"\{\{[<%]\s*"
@@ -27,6 +25,8 @@ _TAGS = {
     "{#": re.compile(r"\{#(?![\w:.-]+\})"),
     "%%": re.compile(r"%%"),
 }
+_MARKS = (b"{", b"%%", b":::", b"[[", b"import", b"export")
+"""One of them stands in every text that has a tag."""
 ALERTS: dict[str, str] = {
     ":::": '\n<div class="markdown-alert markdown-alert-{alert}">\n<p class="markdown-alert-title">{title}</p>\n\n'
     "{inner}\n\n</div>\n",
@@ -44,18 +44,9 @@ PAGE_URLS = (
 """The note for a person about how to make tags lead to pages."""
 
 
-def named_in(root: Path, files: Iterable[str], rules: Mapping[str, str]) -> dict[str, str]:
-    """Return those rules, by the names of tags, whose tags stand in a site's Markdown files."""
-    missing = dict.fromkeys(rules)
-    for file in filter(is_markdown, files):
-        try:
-            with (root / file).open("rb") as opened:
-                text = opened.read(MAX_BYTES).decode(errors="replace")
-        except OSError:
-            continue
-        if any(mark in text for mark in ("{", "%%", ":::", "[[", "import", "export")):
-            for name in [name for name in missing if _TAGS[name].search(text)]:
-                del missing[name]
-        if not missing:
-            break
-    return {name: rule for name, rule in rules.items() if name not in missing}
+def tags_in(data: bytes, names: Iterable[str]) -> set[str]:
+    """Return those of the tags that stand in a Markdown file, given as its bytes."""
+    if not any(mark in data for mark in _MARKS):
+        return set()
+    text = data[:MAX_BYTES].decode(errors="replace")
+    return {name for name in names if _TAGS[name].search(text)}

@@ -52,8 +52,10 @@ class Site(msgspec.Struct):
     """Content files that are in no collection."""
     timezone: str = ""
     """The time zone of dates without an offset, where the folder says one."""
+    tags: dict[str, str] = msgspec.field(default_factory=dict)
+    """What replaces the tags of the generator, by tag."""
     shortcodes: dict[str, str] = msgspec.field(default_factory=dict)
-    """The replacements of tags in the texts, by tag."""
+    """Those of them that stand in the texts."""
     starts: tuple[str, ...] = ()
     """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
     ends: tuple[str, ...] = ()

@@ -12,7 +12,6 @@ from snapshots.adoption.generator import Generator
 from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
-from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Site, known_timezone, literal
 from snapshots.documents.document import format_of
 
@@ -80,8 +79,7 @@ def look_at(root: Path) -> Site:
         site.timezone = next(filter(None, map(known_timezone, makes.timezone.values(root))), "")
     if not site.timezone and makes.in_utc:
         site.timezone = "UTC"
-    chosen = sorted({file for collection in site.collections for file in collection.files})
-    site.shortcodes |= named_in(root, chosen, makes.tags)
+    site.tags |= makes.tags
     for collection in site.collections:
         collection.exclude |= dict.fromkeys(_other_folders(root, site, collection.source, every), "")
     _find_main_language(root, site)

@@ -124,9 +124,9 @@ def _section(
     mine = [file for file in mine if file not in resources]
     if not mine:
         return None
-    source = []
+    source, pages = [], set(mine)
     for one in dict.fromkeys(one for one, _ in held):
-        of_root = [file for held_by, file in held if held_by == one and file in set(mine)]
+        of_root = [file for held_by, file in held if held_by == one and file in pages]
         start = patterns[one] if one.below or not section else f"{patterns[one]}{literal(section)}/"
         part = "{path}" if section else "{name}"
         for ending in endings(of_root):

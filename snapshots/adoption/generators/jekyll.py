@@ -12,7 +12,6 @@ from snapshots.adoption.folders import folders_and_pages, is_markdown
 from snapshots.adoption.generator import Generator, LeftOut
 from snapshots.adoption.languages import Spoken, folders_of_languages, is_language, is_tag, main_first
 from snapshots.adoption.reading import beginning_of, configuration
-from snapshots.adoption.shortcodes import named_in
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
 from snapshots.documents.publicity import plain_truth
@@ -79,14 +78,13 @@ def _read(root: Path, files: list[str]) -> Site | None:
     notes = [_DEFAULTS] if values.get("defaults") else []
     timezone = known_timezone(values.get("timezone"))
     collections += more
-    tags = named_in(root, sorted({file for collection in collections for file in collection.files}), _tags(values))
     return Site(
         "Jekyll",
         codes,
         collections,
         lang_map,
         timezone=timezone,
-        shortcodes=tags,
+        tags=_tags(values),
         main_is_known=said is not None,
         notes=notes,
     )

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from snapshots.adoption.definitions import Definition
 from snapshots.adoption.site import Site, literal
-from snapshots.build.build import check
+from snapshots.build.build import Progress, examine
 from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
 from snapshots.sources.listing import list_files
@@ -70,14 +70,16 @@ def _patterns(files: set[str], among: set[str]) -> Iterator[str]:
     yield from made
 
 
-def leave_wrong(directory: Path, site: Site, definitions: list[Definition], cache: Path) -> tuple[bool, int]:
+def leave_wrong(
+    directory: Path, site: Site, definitions: list[Definition], cache: Path, progress: Progress
+) -> tuple[bool, int]:
     """Exclude the files of the workspace in ``directory`` that do not compile, and allow texts to name files that are
     not there, as generators do.
 
     A file of data in which items have errors is no API. Return whether there was any, and the number of errors that are
     left: in APIs most of whose files have some.
     """
-    found = check(directory, cache)
+    found = examine(directory, cache, progress=progress).problems
     by_file: dict[str, str] = {}
     for problem in found.kept:
         if problem.severity == "error" and not problem.item and problem.kind != "missing-asset":
