@@ -86,7 +86,8 @@ def _print(found: Comparison) -> None:
     lines.answer(f"Entries that say what their pages say: {same:,} of {len(found.pairs):,}")
     _places("Published here, and not by the site", found.unpublished, always=True)
     for aspect in Aspect:
-        _places(f"Entries whose {aspect} differs", found.differing(aspect))
+        differs = "differ" if aspect is Aspect.MARKS else "differs"
+        _places(f"Entries whose {aspect} {differs}", found.differing(aspect))
     _places("Entries on the page of another, or in a list", found.inside)
     _places("Pages whose content is not live here", found.held_back)
     _places("Pages with a text that is in no content file", found.unknown)

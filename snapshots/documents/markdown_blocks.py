@@ -18,6 +18,8 @@ EMBED: Final = "![["
 _FENCE = re.compile(r"^[ \t]*:{3,}[ \t]*(?P<open>\{?[A-Za-z][\w-]*[^\n]*)?$", re.MULTILINE)
 _OPENING = re.compile(r"\{?\.?([A-Za-z][\w-]*)\}?[ \t]*(?:\[([^\]\n]*)\])?(?:\{[^}\n]*\})?[ \t]*([^\n]*)")
 _WIKI = re.compile(r"(?<!\[)(?P<bang>!?)\[\[(?P<page>[^\[\]|\n]+)(?:\|(?P<text>[^\[\]\n]+))?\]\](?![(\[:])")
+_PICTURE = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)$", re.IGNORECASE)
+_SIZE = re.compile(r"\s*(?P<width>[0-9]{1,5})(?:x(?P<height>[0-9]{1,5}))?\s*")
 _CALLOUT = re.compile(r"^(?P<quote>[ \t]*>[ \t]*)\[!(?P<kind>[A-Za-z-]+)\][+-]?(?P<title>[ \t]+[^\n]*)?$", re.MULTILINE)
 _ADMONITION = re.compile(
     r"^(?P<indent>[ ]*)(?:!!!|\?\?\?\+?)[ ]+(?P<kind>[A-Za-z][\w-]*)(?:[ ]+[\w-]+)*"
@@ -90,11 +92,24 @@ def _containers(text: str) -> Iterator[Found]:
 
 def _wiki_links(text: str) -> Iterator[Found]:
     for found in _WIKI.finditer(text):
-        page = found["page"].strip()
-        shown = (found["text"] or page.rpartition("/")[2].replace("#", " > ")).strip()
+        page, said = found["page"].strip(), (found["text"] or "").strip()
         name = EMBED if found["bang"] else WIKI_LINK
-        arguments = f"{_quoted(page)} page={_quoted(page)} text={_quoted(shown)}"
+        if found["bang"] and _PICTURE.search(page):
+            words = [word for word in said.split("|") if not _SIZE.fullmatch(word)]
+            size = next(filter(None, map(_SIZE.fullmatch, said.split("|"))), None)
+            arguments = f"picture page={_quoted(page)} text={_quoted(' '.join(words))}{_sized(size)}"
+        else:
+            shown = said or page.rpartition("/")[2].replace("#", " > ")
+            arguments = f"{_quoted(page)} page={_quoted(page)} text={_quoted(shown)}"
         yield Found(*found.span(), name, f"{name}…]]", arguments, stands_alone=True)
+
+
+def _sized(size: re.Match[str] | None) -> str:
+    """Return the parameter with the size of a picture, as attributes after a picture in Markdown."""
+    if size is None:
+        return ""
+    height = f" height={size['height']}" if size["height"] else ""
+    return f' size="{{: width={size["width"]}{height}}}"'
 
 
 def _callouts(text: str) -> Iterator[Found]:

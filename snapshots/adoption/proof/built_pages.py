@@ -57,6 +57,7 @@ class NoPages(ParquetryError):
 class Page(msgspec.Struct, dict=True):
     """A page of the site."""
 
+    file: Path
     address: str
     """Such as ``/posts/hello/``."""
     segments: tuple[str, ...]
@@ -154,7 +155,7 @@ def _read(files: Iterator[tuple[Path, str]]) -> Built:
         if _is_redirect(parser):
             built.redirects.append(shown)
         else:
-            built.pages.append(_page(shown, parser))
+            built.pages.append(_page(path, shown, parser))
     return built
 
 
@@ -170,12 +171,12 @@ def _is_redirect(parser: LexborHTMLParser) -> bool:
     return refresh is not None and _REDIRECT.search(refresh.attributes.get("content") or "") is not None
 
 
-def _page(address: str, parser: LexborHTMLParser) -> Page:
+def _page(file: Path, address: str, parser: LexborHTMLParser) -> Page:
     html = parser.css_first("html")
     lang = (html.attributes.get("lang") or "") if html is not None else ""
     titles = [node.text(separator=" ") for node in parser.css("head > title, h1")[:4]]
     titles += [node.attributes.get("content") or "" for node in parser.css("meta[property='og:title']")[:1]]
-    return Page(address, segments_of(address), Text(text_of(parser)), tuple(titles), lang, _days(parser))
+    return Page(file, address, segments_of(address), Text(text_of(parser)), tuple(titles), lang, _days(parser))
 
 
 def _days(parser: LexborHTMLParser) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from snapshots.adoption.proof.built_pages import Built, Page
+from snapshots.adoption.proof.containers import Shown, lacking
 from snapshots.adoption.proof.entries import Bases, Entry, HeldBack, held_back, live_entries
 from snapshots.adoption.proof.matching import Match, Pages, Sought, primary
 from snapshots.adoption.proof.texts import Difference, Text
@@ -33,6 +34,8 @@ class Aspect(StrEnum):
     """What a page says otherwise than its entry."""
 
     TEXT = "text"
+    MARKS = "marks"
+    """Those between the words of a text."""
     TITLE = "title"
     DATE = "date"
     LANGUAGE = "language"
@@ -106,7 +109,9 @@ def compared(root: Path, folder: Path, surveyed: Surveyed, built: Built, now: in
     pages = Pages(built.pages, languages, generator.address_templates(folder))
     with_pages = [entry for entry in entries if entry.is_page]
     found = pages.matches([Sought(one.source, one.title, one.content, one.lang) for one in with_pages])
-    pairs = [_pair(with_pages[at], pages.pages[match.page], match) for at, match in sorted(found.items())]
+    matched = [(with_pages[at], pages.pages[match.page], match) for at, match in sorted(found.items())]
+    lost = lacking([Shown(entry.api, entry.title, entry.content, page) for entry, page, _ in matched])
+    pairs = [_pair(*one, lost.get(at, [])) for at, one in enumerate(matched)]
     without = [entry for at, entry in enumerate(with_pages) if at not in found]
     inside, unpublished = list[Only](), list[Only]()
     for entry in without:
@@ -159,14 +164,18 @@ def _is_written(pages: Pages, number: int, known: frozenset[int]) -> bool:
     return own >= _OWN_WORDS and own >= _WORDS_OF_TEMPLATES * every / 2
 
 
-def _pair(entry: Entry, page: Page, match: Match) -> Pair:
-    return Pair(entry.name, entry.source.file, page.address, match.how.name.lower(), tuple(_otherwise(entry, page)))
+def _pair(entry: Entry, page: Page, match: Match, lost: Iterable[Difference]) -> Pair:
+    otherwise = tuple(_otherwise(entry, page, lost))
+    return Pair(entry.name, entry.source.file, page.address, match.how.name.lower(), otherwise)
 
 
-def _otherwise(entry: Entry, page: Page) -> Iterator[Otherwise]:
-    differences = entry.content.differences(page.content)
+def _otherwise(entry: Entry, page: Page, lost: Iterable[Difference]) -> Iterator[Otherwise]:
+    differences = [*entry.content.differences(page.content), *lost]
     if differences:
         yield Otherwise(Aspect.TEXT, tuple(differences))
+    marks = entry.content.other_marks(page.content)
+    if marks:
+        yield Otherwise(Aspect.MARKS, tuple(marks))
     title = Text(entry.title).joined.casefold()
     if title and not any(title in name for name in page.named) and title not in page.content.joined.casefold():
         yield Otherwise(Aspect.TITLE, (Difference(entry.title, " / ".join(page.titles)),))

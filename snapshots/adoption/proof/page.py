@@ -12,7 +12,13 @@ from snapshots.adoption.proof.comparison import Aspect, Comparison, Only, Pair
 _STYLE: Final = (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _PLACES: Final = 5
 """Places of one text that are shown."""
-_NAMES: Final = {Aspect.TEXT: "Text", Aspect.TITLE: "Title", Aspect.DATE: "Date", Aspect.LANGUAGE: "Language"}
+_NAMES: Final = {
+    Aspect.TEXT: "Text that differs",
+    Aspect.MARKS: "Marks that differ",
+    Aspect.TITLE: "Title that differs",
+    Aspect.DATE: "Date that differs",
+    Aspect.LANGUAGE: "Language that differs",
+}
 
 
 def report_page(found: Comparison, workspace: str) -> str:
@@ -54,7 +60,7 @@ def _sections(found: Comparison) -> Iterable[str]:
         found.unpublished,
     )
     for aspect in Aspect:
-        yield _pairs(f"{_NAMES[aspect]} that differs", found.differing(aspect), aspect)
+        yield _pairs(_NAMES[aspect], found.differing(aspect), aspect)
     yield _only(
         "Pages whose content is not live here",
         "The site has these pages. Their files are here, and are kept back for the reason that stands beside each.",

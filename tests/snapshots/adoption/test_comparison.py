@@ -128,7 +128,7 @@ def test_a_day_may_be_stated_in_another_zone_for_people_or_not_at_all(stated: st
     "shown",
     [
         LONG.replace("oven is", "<b>ov</b>en <a href=x>is</a>"),
-        LONG.replace(" hot", '<button>Copy</button><svg><title>x</title></svg> "hot" —'),
+        LONG.replace(" hot", "<button>Copy</button><svg><title>x</title></svg> hot"),
         LONG.replace("is hot", "is <span aria-hidden=true>#</span>\n\n hot"),
         LONG.replace("five", "five<script>let five = 6</script>"),
     ],
@@ -138,6 +138,63 @@ def test_what_generators_add_to_a_text_is_no_difference(shown: str, tmp_path: Pa
         tmp_path, {**HUGO, "content/posts/a.md": markdown(LONG)}, {"posts/a.html": page(shown, "Bread")}
     )
     assert [pair.otherwise for pair in comparison(root, output).pairs] == [()]
+
+
+QUOTED = f'We don\'t sell the "first" loaves -- not yet... They go, as ever, to the baker. {LONG}'
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("We don’t sell the “first” loaves – not yet… They go, as ever, to the baker.", None),
+        ("We don't sell the «first» loaves — not yet. They <b>go</b>, as ever, to the baker .", None),
+        ("We don't sell the first loaves -- not yet... They go, as ever, to the baker.", ("[']", "[]")),
+        ("We don't sell the 'first' loaves -- not yet... They go as ever, to the baker.", ("[,]", "[]")),
+        ("We don't sell the 'first' loaves -- not yet... They *go*, as ever, to the baker.", ("[]", "[*]")),
+        ("We don't sell the 'first' loaves -- not yet! They go, as ever, to the baker.", ("[.]", "[!]")),
+    ],
+)
+def test_marks_between_words_are_compared_in_whatever_form(
+    shown: str, said: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    content = {**HUGO, "content/posts/a.md": markdown(QUOTED)}
+    root, output = site(tmp_path, content, {"posts/a/index.html": page(f"{shown} {LONG}", "Bread")})
+    (pair,) = comparison(root, output).pairs
+    found = [(one.aspect, one.differences[0]) for one in pair.otherwise]
+    assert [aspect for aspect, _ in found] == ([] if said is None else [Aspect.MARKS])
+    for _, difference in found:
+        assert said is not None
+        assert (said[0] in difference.entry, said[1] in difference.page) == (True, True)
+
+
+LOST = "A paragraph that the file has lost on its way."
+
+
+def test_what_an_entry_lacks_before_and_after_its_text_is_found(tmp_path: Path) -> None:
+    """Whatever themes put around texts, it is no part of them."""
+    texts = {name: f"{name} {LONG}\n\n{name} {OTHER}" for name in ("one", "two", "three", "four", "five")}
+    content = {**HUGO, **{f"content/posts/{name}.md": markdown(text) for name, text in texts.items()}}
+    shown = {name: "<p>".join(text.split("\n\n")) for name, text in texts.items()}
+    public = {f"posts/{name}/index.html": page(text, "Bread") for name, text in shown.items()}
+    root, output = site(tmp_path, content, public)
+    assert [pair for pair in comparison(root, output).pairs if pair.otherwise] == []
+    (output / "posts/one/index.html").write_text(page(f"{LOST}<p>{shown['one']}", "Bread"))
+    (output / "posts/two/index.html").write_text(page(f"{shown['two']}<p>{LOST}", "Bread"))
+    found = {pair.file: pair.otherwise for pair in comparison(root, output).pairs if pair.otherwise}
+    assert {file: [one.aspect for one in otherwise] for file, otherwise in found.items()} == {
+        "content/posts/one.md": [Aspect.TEXT],
+        "content/posts/two.md": [Aspect.TEXT],
+    }
+    (first,), (last,) = (otherwise[0].differences for otherwise in found.values())
+    words = LOST.removesuffix(".")
+    assert (first.entry, first.page) == (
+        "[] one the oven is hot at",
+        f"Bread [{words}] one the oven is hot at",
+    )
+    assert (last.entry, last.page) == (
+        "turn their stones by water alone []",
+        f"turn their stones by water alone [{words}]",
+    )
 
 
 def test_pages_without_a_live_entry_are_told_apart(tmp_path: Path) -> None:
