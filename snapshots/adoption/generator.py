@@ -80,6 +80,8 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Returns further files that are left out, with patterns relative to the site, given it and its files."""
     files_at_root: tuple[str, ...] = ()
     """The folders whose files the site has at its root, where addresses in texts are relative to those of pages."""
+    files_by_name: bool = False
+    """Whether texts name pictures by their names alone, whatever folder they lie in."""
     dated_names: tuple[str, ...] = ()
     """The folders of the content, or ``""`` for all, in which a name such as ``2026-01-31-news.md`` gives the date."""
     titles_by_heading: bool = False

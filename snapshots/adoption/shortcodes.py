@@ -22,6 +22,7 @@ _TAGS = {
     "import-in-md": re.compile(r"^(?:import|export)\s", re.MULTILINE),
     **{name: re.compile(rf"^[ \t]*:::+[ \t]*{kind}", re.MULTILINE) for name, kind in _CONTAINERS.items()},
     "[[": re.compile(r"\[\["),
+    "![[ picture": re.compile(r"!\[\[[^\[\]|\n]+\.(?:avif|gif|jpe?g|png|svg|webp)\s*[|\]]", re.IGNORECASE),
     "{#": re.compile(r"\{#(?![\w:.-]+\})"),
     "%%": re.compile(r"%%"),
 }

@@ -13,6 +13,7 @@ from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
 from snapshots.adoption.site import Site, known_timezone, literal
+from snapshots.compile.assets import is_image
 from snapshots.documents.document import format_of
 
 _NOT_READ = frozenset({"node_modules", "vendor", "_site", "apis"})
@@ -54,7 +55,7 @@ _NO_CONTENT = frozenset(
 
 def look_at(root: Path) -> Site:
     """Return what the folder of a site holds, as the generator that makes the site reads it."""
-    every, others = _content_files(root)
+    every, others, with_pictures = _content_files(root)
     at_work, makes = at_work_in(root), generator_of(root)
     is_plain = makes is PLAIN
     files = every if is_plain else [file for file in every if file.partition("/")[0] not in _MADE]
@@ -73,6 +74,8 @@ def look_at(root: Path) -> Site:
         site.starts = ()
     site.ends = site.ends or makes.ends
     site.files_at_root = tuple(folder for folder in makes.files_at_root if (root / folder).is_dir())
+    if makes.files_by_name:
+        site.files_at_root += tuple(folder for folder in with_pictures if folder)
     site.titles_by_heading = makes.titles_by_heading
     site.understood = frozenset(makes.understood)
     if not site.timezone and makes.timezone is not None:
@@ -98,7 +101,7 @@ def look_at(root: Path) -> Site:
 
 def content_files(root: Path) -> list[str]:
     """Return every file of a site that could be content, whether the generator makes a page of it or not."""
-    files, _ = _content_files(root)
+    files, _, _ = _content_files(root)
     return files if generator_of(root) is PLAIN else [file for file in files if file.partition("/")[0] not in _MADE]
 
 
@@ -145,10 +148,12 @@ def _other_folders(root: Path, site: Site, source: list[str], files: list[str]) 
     return list(found)
 
 
-def _content_files(root: Path) -> tuple[list[str], list[str]]:
-    """Return every file that could be content, and every page in another markup, relative to the site."""
+def _content_files(root: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return every file that could be content, every page in another markup, and every folder with pictures in it, all
+    relative to the site."""
     found: list[str] = []
     others: list[str] = []
+    with_pictures = set[str]()
     waiting = [""]
     while waiting:
         directory = waiting.pop()
@@ -169,7 +174,9 @@ def _content_files(root: Path) -> tuple[list[str], list[str]]:
                 found.append(f"{directory}{name}")
             elif stem not in ("", "index") and ending in _OTHER_MARKUP and entry.is_file():
                 others.append(f"{directory}{name}")
-    return sorted(found), sorted(others)
+            elif is_image(name) and entry.is_file():
+                with_pictures.add(directory.rstrip("/"))
+    return sorted(found), sorted(others), sorted(with_pictures)
 
 
 def _is_text(name: str) -> bool:

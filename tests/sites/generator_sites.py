@@ -10,6 +10,8 @@ import re
 
 import msgspec
 
+RAW = "Write `{% raw %}{{ page.title }}{% endraw %}` or `{% raw %}{% if page %}{% endraw %}` in a template."
+"""Code in a text, with tags of Liquid and Nunjucks that are none."""
 MARK = re.compile(r"mark([a-z0-9]+)x")
 
 
@@ -157,7 +159,7 @@ JEKYLL = GeneratorSite(
         "docs/_x/a.md": page("docsfolder"),
         "docs/no.md": page("unpublished", "published: false"),
         "_pages/a.md": page("included"),
-        "_posts/2020-01-01-a.md": page("a", "", "{% comment %}marksecretx{% endcomment %}"),
+        "_posts/2020-01-01-a.md": page("a", "", "{% comment %}marksecretx{% endcomment %}\n\n" + RAW),
         "_posts/2020-01-02-off.md": page("off", "published: false"),
         "_posts/2020-01-02-no.md": page("no", "published: no"),
         "_posts/2020-01-02-empty.md": page("empty", "published:"),
@@ -202,7 +204,7 @@ HEXO = GeneratorSite(
         "themes/t/layout/page.ejs": "<%- page.content %>",
         "scaffolds/post.md": page("scaffold"),
         "source/_posts/a.md": page("a", "date: 2020-01-01", "{# marksecretx #}"),
-        "source/_posts/sub/b.md": page("b", "date: 2020-01-01"),
+        "source/_posts/sub/b.md": page("b", "date: 2020-01-01", RAW),
         "source/_posts/off.md": page("off", "date: 2020-01-01\npublished: false"),
         "source/_posts/future.md": page("future", "date: 2999-01-01"),
         "source/_posts/_c.md": page("underscore", "date: 2020-01-01"),

@@ -20,5 +20,6 @@ OBSIDIAN = Generator(
         Setting((".obsidian/templates.json",), r"\"folder\"\s*:\s*\"([^\"]+)\""),
         Listed((".obsidian/app.json",), ("userIgnoreFilters",)),
     ),
-    tags={"%%": "", "[[": "{text}"},
+    files_by_name=True,
+    tags={"%%": "", "[[": "{text}", "![[ picture": "![{text}](<{page}>){size}"},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -210,3 +211,35 @@ def test_data_become_apis_or_are_left_out_and_never_hundreds_of_errors(tmp_path:
     assert "twice" not in made
     assert "data/twice.yml is in no API" in (root / "workspace.yaml").read_text()
     assert "hush" not in "".join(text for _, _, text in live(root, tmp_path / "store"))
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="4"></svg>'
+
+
+def test_pictures_in_notes_are_shown_and_notes_in_notes_are_told(tmp_path: Path) -> None:
+    text = (
+        'Before ![[oven.svg]] after, *and*\n![[warm loaf.svg|A "loaf"]]\n![[oven.svg|300]]\n'
+        "![[oven.svg|Hot|300x200]]\n\n"
+        "`![[oven.svg]]` ![[Other note]] ![[Other note#Part|it]] ![[paper.pdf]]"
+    )
+    files = {
+        ".obsidian/app.json": "{}",
+        "notes/a.md": page("a", "", text),
+        "notes/Other note.md": page("b"),
+        "files/pictures/oven.svg": SVG,
+        "notes/warm loaf.svg": SVG,
+    }
+    root = write_folder(tmp_path / "vault", files)
+    assert adopt_site(root, root).errors == 0
+    (told,) = [one for one in check(root, tmp_path / "cache").kept if one.kind == "shortcode"]
+    assert (told.file, "![[…]] stays in the text" in told.message, "3 " in told.message) == ("notes/a.md", True, True)
+    (html,) = [json.loads(fields)["body"] for _, _, fields in live(root, tmp_path / "store") if "marka" in fields]
+    pictures = re.findall(r"<img ([^>]*)>", html)
+    assert [re.sub(r"/assets/[^\"]*", "", one) for one in pictures] == [
+        'src="" alt="" width="8" height="4" loading="lazy"',
+        'src="" alt="A &quot;loaf&quot;" width="8" height="4" loading="lazy"',
+        'width="300" src="" alt="" loading="lazy"',
+        'width="300" height="200" src="" alt="Hot" loading="lazy"',
+    ]
+    assert "<em>and</em>" in html
+    assert "<code>![[oven.svg]]</code> ![[Other note]] ![[Other note#Part|it]] ![[paper.pdf]]" in html
