@@ -57,9 +57,15 @@ def store_at(location: str | None, workspace: Path | None) -> Store:
     From now on this process creates files for the owner and the group only.
     """
     from snapshots.store.durable import keep_from_others
-    from snapshots.store.store import open_store
 
     keep_from_others()
+    return store_to_be(location, workspace)
+
+
+def store_to_be(location: str | None, workspace: Path | None) -> Store:
+    """Return the store as ``store_at`` does, for a command that creates files for everybody before it."""
+    from snapshots.store.store import open_store
+
     return open_store(location or (workspace or Path.cwd()) / STORE)
 
 

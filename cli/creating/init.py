@@ -14,7 +14,7 @@ import typer
 
 from cli.creating.asking import ask
 from cli.creating.example_site import SITE, WORKSPACE, Example, ExampleMade, start_example
-from cli.location import DEFINITION, SERVER, store_at, usable_cache
+from cli.location import DEFINITION, SERVER, store_to_be, usable_cache
 from cli.options import Json, StoreLocation, new_app
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
@@ -171,8 +171,8 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None, s
     answers. Where ``directory`` is not the site's folder, its content is copied there, with the files that it names.
     What the proof compiles stays for the next build in the cache of the store, which is at ``store``, else in
     ``directory``.
-    Raises ``NotEmpty`` before anything is written when there are definitions already, ``NoContent`` when there is no
-    content.
+    Raises, before anything is written, ``NotEmpty`` when there are definitions already, ``NoContent`` when there is no
+    content, and ``StoreError`` when ``store`` is no location of a store.
     """
     from snapshots.adoption.configured.unsupported import why_no_content
     from snapshots.adoption.definitions import definitions_for
@@ -181,6 +181,7 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None, s
     from snapshots.adoption.settling.decisions import decisions_for
     from snapshots.adoption.settling.excluding import ROUNDS, leave_unchosen, leave_wrong
     from snapshots.adoption.sites import look_at
+    from snapshots.store.durable import keep_from_others
 
     with progress() as tell:
         tell("reading", 0, 0)
@@ -203,6 +204,7 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None, s
     with progress() as tell:
         tell("reading", 0, 0)
         definitions = definitions_for(site, found)
+    opened = store_to_be(store, directory)  # a location that is none is told before anything is written
     open_ones = decisions_for(found, definitions)
     if answered is not None:
         answered(open_ones)
@@ -212,7 +214,8 @@ def adopt_site(site: Path, directory: Path, answered: Answering | None = None, s
         shutil.copy2(site / file, directory / file)
     leave_unchosen(directory, found, definitions, _texts(directory, found, definitions, open_ones))
     _write(directory, _texts(directory, found, definitions, open_ones))
-    with usable_cache(store_at(store, directory)) as cache, progress() as tell:
+    keep_from_others()
+    with usable_cache(opened) as cache, progress() as tell:
         for _ in range(ROUNDS):
             some, errors = leave_wrong(directory, found, definitions, cache, tell)
             if not some:

@@ -89,6 +89,24 @@ def test_nothing_is_written_over(cms: Cms, tmp_path: Path) -> None:
     assert not (site / "workspace.yaml").exists()
 
 
+def test_a_wrong_store_is_told_before_anything_is_written(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", HUGO)
+    ran = cms("init", "--from", site, "--store", "ftp://example.org/store")
+    assert (ran.status, "ftp://example.org/store" in ran.err) == (1, True)
+    assert not (site / "workspace.yaml").exists()
+
+
+def test_definitions_are_for_everybody_and_the_store_is_not(cms: Cms, tmp_path: Path) -> None:
+    site = write_folder(tmp_path / "site", HUGO)
+    before = os.umask(0o022)
+    try:
+        assert cms("init", "--from", site, "--yes").status == 0
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (site / "workspace.yaml", site / ".cms")}
+    assert modes == {"workspace.yaml": 0o644, ".cms": 0o750}
+
+
 def test_a_folder_without_content_says_so(cms: Cms, tmp_path: Path) -> None:
     assert (
         "holds no content: no Markdown files" in cms("init", "--from", write_folder(tmp_path / "x", {"a.txt": ""})).err
