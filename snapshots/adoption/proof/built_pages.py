@@ -193,4 +193,7 @@ def text_of(parser: LexborHTMLParser) -> str:
     parser.strip_tags(list(_NOT_TEXT))
     for node in parser.css(_FURNITURE):
         node.decompose()
+    for node in parser.css("a[href^='#']"):
+        if not any(map(str.isalnum, node.text())):  # a mark that leads to a heading or back from a footnote
+            node.decompose()
     return parser.body.text(separator=" ") if parser.body is not None else ""

@@ -131,6 +131,7 @@ def test_a_day_may_be_stated_in_another_zone_for_people_or_not_at_all(stated: st
         LONG.replace(" hot", "<button>Copy</button><svg><title>x</title></svg> hot"),
         LONG.replace("is hot", "is <span aria-hidden=true>#</span>\n\n hot"),
         LONG.replace("five", "five<script>let five = 6</script>"),
+        LONG.replace("five", "five <a href='#five'>§</a>"),
     ],
 )
 def test_what_generators_add_to_a_text_is_no_difference(shown: str, tmp_path: Path) -> None:
