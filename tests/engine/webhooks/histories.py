@@ -293,7 +293,9 @@ class History:
                     enable_endpoint(self.file, endpoint.id, self.now)
                     due.append(self.now)
                     continue
-                at = self.dispatchers[0].due_at(endpoint, ActiveVersion(self.current.version, self.current.since), self.now)
+                at = self.dispatchers[0].due_at(
+                    endpoint, ActiveVersion(self.current.version, self.current.since), self.now
+                )
                 if at is not None and (endpoint.pending is not None or at <= self.now):
                     due.append(at)
                     if at <= self.now:
