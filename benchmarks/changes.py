@@ -16,6 +16,7 @@ import random
 import statistics
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from engine.timeline.changes import changes
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point
 from snapshots.build.chunks import arrow_field
-from snapshots.columns import DIGEST_COLUMN, JSON_COLUMN, FileKind, columns
+from snapshots.columns import DIGEST_COLUMN, JSON_COLUMN, OWN, Column, FileKind, columns, own_member
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Workspace
 from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
 from snapshots.store.store import WorkspaceStore, new_version, open_store
@@ -43,32 +44,34 @@ def write_version(
     """Write a version of these entries; ``says`` has a number for what each says."""
     version = new_version(NOW + number, f"{number:08x}")
     directory = workspace_store.snapshots / version
-    (directory / "en").mkdir(parents=True)
+    (directory / "en/articles").mkdir(parents=True)
     count = len(ids)
     source = random.Random(number)
     arrays = {
         "id": pa.array(ids),
         "live_from": pa.array(live_from),
         "live_until": pa.array(np.full(count, NEVER)),
-        DIGEST_COLUMN: pa.array(says),
+        own_member(DIGEST_COLUMN): pa.array(says),
     }
-    chosen = list(columns(WORKSPACE, API, "en", FileKind.PUBLISHED))
-    schema = pa.schema(map(arrow_field, chosen))
-    path = directory / "en/articles.parquet"
+    *chosen, own = columns(WORKSPACE, API, "en", FileKind.PUBLISHED)
+    schema = pa.schema(map(arrow_field, [*chosen, own]))
+    path = directory / "en/articles/all.parquet"
     with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=["live_from", "live_until"]) as writer:
         for first in range(0, count, GROUP_ROWS):
             rows = min(GROUP_ROWS, count - first)
             text = [f"{source.getrandbits(64):x}" * 125 for _ in range(rows)]
-            given = {name: array.slice(first, rows) for name, array in arrays.items()} | {JSON_COLUMN: pa.array(text)}
+            given = {name: array.slice(first, rows) for name, array in arrays.items()}
+            given[own_member(JSON_COLUMN)] = pa.array(text)
             zeros = pa.array(np.zeros(rows, np.int64))
-            writer.write_table(
-                pa.Table.from_arrays(
-                    [given.get(one.name, zeros).cast(arrow_field(one).type) for one in chosen], schema=schema
-                )
-            )
+
+            def filled(some: Iterable[Column], given: Mapping[str, pa.Array] = given) -> list[pa.Array]:
+                return [given.get(one.name, zeros).cast(arrow_field(one).type) for one in some]  # noqa: B023 - called at once
+
+            struct = pa.StructArray.from_arrays(filled(own.inside), fields=list(schema.field(OWN).type))
+            writer.write_table(pa.Table.from_arrays([*filled(chosen), struct], schema=schema))
     digest = hashlib.sha256(f"{number}".encode()).hexdigest()
     file = DataFile(
-        "en/articles.parquet", API.uid, "en", FileKind.PUBLISHED, count, path.stat().st_size, digest, digest
+        "en/articles/all.parquet", API.uid, "en", FileKind.PUBLISHED, count, path.stat().st_size, digest, digest
     )
     manifest = Manifest(FORMAT, version, digest, WORKSPACE, (file,), NOW, "bench@here", "parquetry bench")
     (directory / MANIFEST).write_bytes(encode_manifest(manifest))

@@ -12,6 +12,9 @@ from msgspec.structs import replace
 
 from snapshots.model import GROUP_KIND, META_DATES, TEXT_TYPES, Api, Field, ValueKind, Workspace
 
+OWN: Final = "_"
+"""The last column of a data file, since format 5: a struct of all that only readers need. What it holds was in columns
+of their own before, and is named here as it was then: ``own_member`` has the name in the struct."""
 JSON_COLUMN = "_json"
 """The fields (not the meta fields) as one compiled JSON object, references as IDs."""
 DRAFT_KEY_COLUMN = "draft_key"
@@ -23,7 +26,7 @@ REFERENCE_ID: Final = "id"
 """The members of a reference to one of several APIs: the endpoint, null where the content names none, and the ID."""
 
 DIGEST_COLUMN: Final = "_digest"
-"""In files of published versions, since format 4: a digest of what the row's version says, 64 bits. Rows of two files
+"""Of published versions, since format 4: a digest of what the row's version says, 64 bits. Rows of two files
 with equal ones say the same, dates and ID included; their live windows are not in it."""
 
 SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
@@ -31,12 +34,24 @@ SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 
 
 class FileKind(StrEnum):
+    """The kinds of data files. Each has a row for a version in its segment, or one for a token and block of rows."""
+
     PUBLISHED = "published"
-    """Published and scheduled versions: ``<lang>/<endpoint>.parquet``."""
+    """Published and scheduled versions: ``<lang>/<endpoint>/<segment>.parquet``."""
     DRAFTS = "drafts"
-    """Unpublished changes: ``<lang>/<endpoint>.drafts.parquet``; nothing but a preview opens these."""
+    """Unpublished changes: ``_drafts/<lang>/<endpoint>/<segment>.parquet``; nothing but a preview opens these."""
     SEARCH = "search"
-    """The search index of the published file beside it: ``<lang>/<endpoint>.search.parquet``."""
+    """The search index of the published rows: ``_search/<lang>/<endpoint>/<segment>.parquet``."""
+
+
+_FOLDERS: Final = {FileKind.PUBLISHED: "", FileKind.DRAFTS: "_drafts/", FileKind.SEARCH: "_search/"}
+"""No language is called as these."""
+
+
+def file_path(kind: FileKind, lang: str, endpoint: str, segment: str) -> str:
+    """Return the path of a data file in its version. What ``<lang>/<endpoint>/*.parquet`` matches are the published
+    rows of an API in a language, all of them and nothing else."""
+    return f"{_FOLDERS[kind]}{lang}/{endpoint}/{segment}.parquet"
 
 
 class ColumnType(StrEnum):
@@ -135,16 +150,21 @@ def _inside(field: Field) -> Iterator[Column]:
             yield Column(kind.id, ColumnType.STRUCT, inside=members)
 
 
+def own_member(name: str) -> str:
+    """Return the name that a column of ours has in the struct ``OWN``."""
+    return name.removeprefix("_")
+
+
 def windows_of(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> tuple[str, ...]:
-    """Return the languages whose live windows a file's rows hold: the API's others, for drafts the file's own too."""
-    return tuple(other for other in workspace.languages_of(api) if other != lang or kind is FileKind.DRAFTS)
+    """Return the languages whose live windows a file's rows hold: in the main language, to which requests fall back,
+    the API's others."""
+    if lang != workspace.main_language or kind is not FileKind.PUBLISHED:
+        return ()
+    return tuple(other for other in workspace.languages_of(api) if other != lang)
 
 
-def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:
-    """Return the columns of one data file, in order."""
-    yield Column("id", ColumnType.TEXT, nullable=False)
-    for name in (*META_DATES, "live_from", "live_until"):
-        yield Column(name, ColumnType.TIMESTAMP, nullable=False)
+def own_columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:
+    """Return the columns of a data file that only readers need, in order."""
     for other in windows_of(workspace, api, lang, kind):
         for name in window_columns(other):
             yield Column(name, ColumnType.TIMESTAMP)
@@ -153,7 +173,45 @@ def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterat
     else:
         yield Column(DIGEST_COLUMN, ColumnType.INTEGER, nullable=False)
     for field in api.fields:
-        yield field_column(field)
         if field.type in TEXT_TYPES:
             yield Column(search_column(field.id), ColumnType.TEXT)
     yield Column(JSON_COLUMN, ColumnType.TEXT, nullable=False)
+
+
+def own_column(own: Iterable[Column]) -> Column:
+    """Return the column of a data file that has what only readers need."""
+    inside = tuple(replace(column, name=own_member(column.name)) for column in own)
+    return Column(OWN, ColumnType.STRUCT, nullable=False, inside=inside)
+
+
+def public_columns(api: Api) -> Iterator[Column]:
+    """Return the columns of a data file that say something to everybody, in order."""
+    yield Column("id", ColumnType.TEXT, nullable=False)
+    for name in (*META_DATES, "live_from", "live_until"):
+        yield Column(name, ColumnType.TIMESTAMP, nullable=False)
+    yield from map(field_column, api.fields)
+
+
+def columns(workspace: Workspace, api: Api, lang: str, kind: FileKind) -> Iterator[Column]:
+    """Return the columns of one data file of the newest format, in order."""
+    yield from public_columns(api)
+    yield own_column(own_columns(workspace, api, lang, kind))
+
+
+def columns_before_segments(
+    workspace: Workspace, api: Api, lang: str, kind: FileKind, *, has_digests: bool
+) -> Iterator[str]:
+    """Return the names of the columns of a data file of an older format, in order."""
+    yield from ("id", *META_DATES, "live_from", "live_until")
+    for other in workspace.languages_of(api):
+        if other != lang or kind is FileKind.DRAFTS:
+            yield from window_columns(other)
+    if kind is FileKind.DRAFTS:
+        yield DRAFT_KEY_COLUMN
+    elif has_digests:
+        yield DIGEST_COLUMN
+    for field in api.fields:
+        yield field.id
+        if field.type in TEXT_TYPES:
+            yield search_column(field.id)
+    yield JSON_COLUMN

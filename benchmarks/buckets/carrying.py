@@ -78,8 +78,8 @@ def seconds_to_pull(directory: Path, server: ObjectStore, megabytes: int) -> Non
     with source.stage(version) as staging:
         files = []
         for number in range(FILES):
-            path = staging.directory / f"l{number}" / "blog.parquet"
-            path.parent.mkdir()
+            path = staging.directory / f"l{number}" / "blog" / "all.parquet"
+            path.parent.mkdir(parents=True)
             with path.open("wb") as file:
                 for _ in range(megabytes // FILES):
                     file.write(os.urandom(1 << 20))
@@ -87,7 +87,8 @@ def seconds_to_pull(directory: Path, server: ObjectStore, megabytes: int) -> Non
             files.append(data_file(staging.directory, relative, BLOG, f"l{number}", FileKind.PUBLISHED, 1))
         source.publish(staging, manifest_of(version, files))
     cms("snapshot", "push", location, "--store", directory / "large")
-    keys = [one.key for one in open_objects(location).names("acme/snapshots")]
+    objects = open_objects(location)
+    keys = [one.key for folder in ("acme/snapshots", "acme/files") for one in objects.names(folder)]
     ours, plain = [], []
     for _ in range(ROUNDS):
         for taken, copy in ((ours, pulled), (plain, copied)):

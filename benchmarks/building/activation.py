@@ -29,10 +29,9 @@ import duckdb
 import msgspec
 
 from benchmarks.reading import engine_queries, sized_stores
+from benchmarks.reading.segmented import write_indexes, write_segments
 from engine.read.reader.reader import open_reader
-from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import FORMAT, DataFile, Manifest, decode_manifest, encode_manifest
 from tests.generated.asked import asked
 
@@ -110,8 +109,6 @@ class Snapshots:
         return manifest
 
     def _files(self, snapshot: Path, api: Api, lang: str, *, changed: bool) -> Iterator[DataFile]:
-        data, index = snapshot / lang / f"{api.endpoint}.parquet", snapshot / lang / f"{api.endpoint}.search.parquet"
-        data.parent.mkdir(parents=True, exist_ok=True)
         windows = "".join(
             f'epoch_ms($always) AS "_{other}_from", epoch_ms($never) AS "_{other}_until", '
             for other in self._workspace.languages
@@ -121,31 +118,16 @@ class Snapshots:
         members = "".join(f", {field.id}: {field.id}" for field in api.fields[1:])
         sql = SQL.format(windows=windows, more=MORE if more else "", members=members)
         given = {"now": NOW, "always": ALWAYS, "never": NEVER, "name": f"{api.name} {lang}", "rows": self._rows}
+        flat = snapshot / "rows.parquet"
+        snapshot.mkdir(parents=True, exist_ok=True)
         self._connection.execute(
-            f"COPY ({sql}) TO '{data}' (FORMAT parquet, COMPRESSION zstd)", given | {"changed": changed}
+            f"COPY ({sql}) TO '{flat}' (FORMAT parquet, COMPRESSION zstd)", given | {"changed": changed}
         )
-        records = write_search_index(data, indexed_fields(api), index)
-        content = _digest(data)
-        yield DataFile(
-            str(data.relative_to(snapshot)),
-            api.uid,
-            lang,
-            FileKind.PUBLISHED,
-            self._rows,
-            data.stat().st_size,
-            content,
-            content,
-        )
-        yield DataFile(
-            str(index.relative_to(snapshot)),
-            api.uid,
-            lang,
-            FileKind.SEARCH,
-            records,
-            index.stat().st_size,
-            _digest(index),
-            search_content(content),
-        )
+        files = write_segments(flat, snapshot, self._workspace, api, lang)
+        flat.unlink()
+        yield from files
+        about = Manifest(FORMAT, "", "", self._workspace, tuple(files), NOW, "", "")
+        yield from write_indexes(snapshot, about)
 
     def _linked(self, snapshot: Path, before: Manifest, api: Api, lang: str) -> Iterator[DataFile]:
         for file in before.files:
@@ -155,11 +137,6 @@ class Snapshots:
                 target.unlink(missing_ok=True)
                 target.hardlink_to(self._directory / before.version / file.path)
                 yield file
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 class Opening(msgspec.Struct, frozen=True):

@@ -25,10 +25,10 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks.reading.segmented import write_segments
 from engine.read.reader.reader import Reader, open_reader
-from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
-from snapshots.store.manifest import FORMAT, DataFile, Manifest
+from snapshots.store.manifest import FORMAT, Manifest
 from tests.generated.asked import asked
 
 NOW = 1_800_000_000_000
@@ -101,8 +101,8 @@ def generate(directory: Path, entries: int, now: int = NOW) -> Manifest:
     base = {"now": now, "always": ALWAYS, "never": NEVER}
     files = []
 
-    def write(path: str, api: Api, lang: str, rows: int, sql: str, **parameters: object) -> None:
-        target = directory / path
+    def write(path: str, api: Api, lang: str, sql: str, **parameters: object) -> None:
+        target = directory / "rows" / path
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             given = {name: value for name, value in (base | parameters).items() if re.search(rf"\${name}\b", sql)}
@@ -110,18 +110,16 @@ def generate(directory: Path, entries: int, now: int = NOW) -> Manifest:
             part = target.with_suffix(".part")
             connection.execute(f"COPY ({sql}) TO '{part}' ({options})", given)
             part.rename(target)
-        with target.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        files.append(DataFile(path, api.uid, lang, FileKind.PUBLISHED, rows, target.stat().st_size, digest, digest))
+        files.extend(write_segments(target, directory, WORKSPACE, api, lang))
 
     for lang, other in (("ja", "en"), ("en", "ja")):
-        sql = JA_SQL if lang == "ja" else EN_SQL.format(ja=directory / "ja/entries.parquet")
+        sql = JA_SQL if lang == "ja" else EN_SQL.format(ja=directory / "rows/ja-entries.parquet")
         scale = {"n": entries, "authors": AUTHORS, "sections": SECTIONS}
-        write(f"{lang}/entries.parquet", ENTRIES_API, lang, entries, sql, **scale)
+        write(f"{lang}-entries.parquet", ENTRIES_API, lang, sql, **scale)
         windows = f"epoch_ms($always) AS _{other}_from, epoch_ms($never) AS _{other}_until,"
         named = NAMED_SQL.format(windows=windows)
-        write(f"{lang}/sections.parquet", SECTIONS_API, lang, SECTIONS, named, letter="s", n=SECTIONS)
-    write("ja/authors.parquet", AUTHORS_API, "ja", AUTHORS, NAMED_SQL.format(windows=""), letter="a", n=AUTHORS)
+        write(f"{lang}-sections.parquet", SECTIONS_API, lang, named, letter="s", n=SECTIONS)
+    write("ja-authors.parquet", AUTHORS_API, "ja", NAMED_SQL.format(windows=""), letter="a", n=AUTHORS)
     content = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()
     return Manifest(FORMAT, VERSION, content, WORKSPACE, tuple(files), now, "bench@host", "parquetry bench")
 

@@ -10,7 +10,6 @@ prints the index's size, the build's CPU time a version, and for each kind of te
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import statistics
 import tempfile
@@ -24,10 +23,11 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from benchmarks.reading.engine_queries import NOW, generate
+from benchmarks.reading.segmented import write_indexes
 from engine.read.reader.reader import Reader, ReaderSettings, open_reader
-from snapshots.columns import FileKind, indexed_fields, search_column
-from snapshots.search.index import search_content, write_search_index
-from snapshots.store.manifest import DataFile, Manifest
+from snapshots.columns import indexed_fields, search_column
+from snapshots.data_files.stored_columns import lifted, stored_as
+from snapshots.store.manifest import Manifest
 from tests.generated.asked import asked
 
 TERMS = {
@@ -43,30 +43,23 @@ TERMS = {
 def text_bytes(data: Path, fields: list[str]) -> int:
     names = [search_column(field) for field in fields]
     with pq.ParquetFile(data) as file:
-        batches = file.iter_batches(4096, columns=names)
+        stored = stored_as(names, file.schema_arrow)
+        batches = (lifted(batch, names) for batch in file.iter_batches(4096, columns=stored))
         return sum(pc.sum(pc.binary_length(column)).as_py() or 0 for batch in batches for column in batch.columns)
 
 
 def index(snapshot: Path, manifest: Manifest) -> tuple[Manifest, dict[str, Any]]:
     """Write the indexes. Returns the manifest that names them, and what they cost."""
-    files, rows, covered, size, cpu = list(manifest.files), 0, 0, 0, 0.0
+    started = time.process_time()
+    indexes = write_indexes(snapshot, manifest)
+    cpu = time.process_time() - started
+    rows, covered, size = 0, 0, sum(file.bytes for file in indexes)
     for file in manifest.files:
         api = manifest.workspace.api_by_uid(file.api)
-        if api is None or not indexed_fields(api):
-            continue
-        path = file.path.removesuffix(".parquet") + ".search.parquet"
-        data, target = snapshot / file.path, snapshot / path
-        started = time.process_time()
-        records = write_search_index(data, indexed_fields(api), target)
-        cpu += time.process_time() - started
-        with target.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        made = target.stat().st_size
-        content = search_content(file.content)
-        files.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, made, digest, content))
-        rows, covered, size = rows + file.rows, covered + text_bytes(data, indexed_fields(api)), size + made
+        if api is not None and indexed_fields(api):
+            rows, covered = rows + file.rows, covered + text_bytes(snapshot / file.path, indexed_fields(api))
     cost = {"share of text": size / covered, "us a version": cpu / rows * 1e6, "bytes": size}
-    return replace(manifest, files=tuple(files)), cost
+    return replace(manifest, files=(*manifest.files, *indexes)), cost
 
 
 def words_of(reader: Reader) -> list[str]:

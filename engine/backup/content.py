@@ -20,7 +20,7 @@ from engine.views.collecting.spool import VIEWS
 from engine.views.gathering.layout import SPOOL
 from engine.webhooks.webhooks_file import WEBHOOKS
 from snapshots.store.assets.use import ASSET_USE
-from snapshots.store.carrying import SNAPSHOTS, version_folder
+from snapshots.store.carrying import FILES, SNAPSHOTS, directory_key, key_in
 from snapshots.store.changes import CHANGES
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
@@ -69,11 +69,12 @@ def store_documents(objects: Objects) -> list[str]:
 
 
 def is_saved(key: str) -> bool:
-    """Return whether an object of a workspace is in a backup, page views aside, which ``views`` chooses."""
+    """Return whether an object of a workspace is in a backup by itself: all but page views, which ``views`` chooses,
+    and data files that versions share, which are saved with each version."""
     _, folder, *rest = key.split("/")
     if not rest:
         return folder != ASSET_USE
-    return folder not in {VIEWS, SHARED, LISTS}
+    return folder not in {VIEWS, SHARED, LISTS, FILES}
 
 
 def is_document(key: str) -> bool:
@@ -95,13 +96,13 @@ def version_of(key: str) -> str | None:
 
 def saved_key(workspace: str, version: str, file: DataFile) -> str:
     """Return the key that a data file of a version has in a backup, wherever it lies in the store."""
-    return f"{version_folder(workspace, version)}/{file.path}"
+    return directory_key(workspace, version, file)
 
 
-def key_in_store(_objects: Objects, key: str, _sha256: str) -> str:
-    """Return the key in a store of an object that has ``key`` and this SHA-256 in a backup. Every kind of store has the
-    data files of a version in the version's own folder."""
-    return key
+def key_in_store(objects: Objects, key: str, sha256: str) -> str:
+    """Return the key in a store of an object that has ``key`` and this SHA-256 in a backup: the same in a directory. In
+    a bucket, versions share the data files that they have in common."""
+    return key_in(objects, key, sha256)
 
 
 def before_current(listed: Iterable[ListedObject]) -> list[ListedObject]:

@@ -138,7 +138,7 @@ class _Restoring:
         self._workspaces = [workspace.id for workspace in backup.workspaces]
         self._items = {self._key(item): item for item in backup.items if self._is_for_here(item.key)}
         self._progress = progress
-        self._total, self._done = backup.bytes, 0
+        self._total, self._done = sum(item.bytes for item in self._items.values()), 0
 
     def run(self, there: Collection[str]) -> int:
         """Write all objects, and delete the others of those that are ``there``; return the number of these."""

@@ -7,7 +7,7 @@ that others refer to counts as itself only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import islice
@@ -18,13 +18,15 @@ import numpy as np
 
 from engine.timeline.compared_files import ComparedFiles, FileComparison, Side
 from engine.timeline.points import Point
-from snapshots.columns import FileKind
 from snapshots.compare.compatibility import SchemaChange, schema_changes
+from snapshots.data_files.segments import paired
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import Manifest
+from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import MissingVersion, WorkspaceStore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow as pa
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -128,11 +130,11 @@ def changes(
     kept = kept if kept is not None else ComparedFiles(0)
     files: list[FileChanges] = []
     nexts: list[int | None] = []
-    for endpoint, lang, sides in _pairs(workspace_store, old, new, scope):
+    for endpoint, lang, pairs in _pairs(workspace_store, old, new, scope):
         if languages is not None and lang not in languages:
             continue
         try:
-            found = kept.compared(*sides)
+            found = [kept.compared(*sides) for sides in pairs]
         except StoreError:
             for version in (before.version, after.version):
                 if not workspace_store.has(version):  # pruned while its files were read
@@ -140,11 +142,10 @@ def changes(
                         f'{workspace_store.id} no longer has a snapshot version "{version}".'
                     ) from None
             raise
-        kinds = _kinds(found, before.at, after.at)
-        changed = _changed(found, kinds)
-        if len(changed):
-            files.append(FileChanges(endpoint, lang, _taken(found.ids, changed), kinds[changed]))
-        nexts.append(found.flips.next(after.at))
+        changed = _changed(found, before.at, after.at)
+        if changed is not None:
+            files.append(FileChanges(endpoint, lang, *changed))
+        nexts += [one.flips.next(after.at) for one in found]
     schema = schema_changes(old.workspace, new.workspace) if old.version != new.version else []
     next_change = min((at for at in nexts if at is not None), default=None)
     return Changes(before, after, tuple(files), tuple(_in_scope(schema, old, new, scope)), next_change)
@@ -164,8 +165,9 @@ def tags(workspace_id: str, entries: Iterable[EntryChange]) -> tuple[str, ...]:
 
 def _pairs(
     workspace_store: WorkspaceStore, old: Manifest, new: Manifest, scope: Collection[str] | None
-) -> Iterator[tuple[str, str, tuple[Side, Side]]]:
-    """Return endpoint, language, and the data file in each version, of all that clients can ask for in one of them.
+) -> Iterator[tuple[str, str, list[tuple[Side, Side]]]]:
+    """Return endpoint, language, and the data files in each version, of all that clients can ask for in one of them:
+    pair by pair those of the same segments.
 
     They are paired by endpoint, as clients know APIs: entries of an API that moved to another endpoint are unpublished
     at the one and published at the other.
@@ -174,22 +176,31 @@ def _pairs(
     languages = dict.fromkeys((*new.workspace.languages, *old.workspace.languages))
     for endpoint in endpoints:
         for lang in languages:
-            sides = (
-                _side(workspace_store, old, endpoint, lang, scope),
-                _side(workspace_store, new, endpoint, lang, scope),
-            )
-            if sides != (None, None):
-                yield endpoint, lang, sides
+            ours, theirs = (_files(manifest, endpoint, lang, scope) for manifest in (old, new))
+            pairs = paired([file.segment for file in ours], [file.segment for file in theirs])
+            if pairs:
+                yield (
+                    endpoint,
+                    lang,
+                    [
+                        (
+                            tuple(_side(workspace_store, old, ours[at]) for at in before),
+                            tuple(_side(workspace_store, new, theirs[at]) for at in after),
+                        )
+                        for before, after in pairs
+                    ],
+                )
 
 
-def _side(
-    workspace_store: WorkspaceStore, manifest: Manifest, endpoint: str, lang: str, scope: Collection[str] | None
-) -> Side:
+def _files(manifest: Manifest, endpoint: str, lang: str, scope: Collection[str] | None) -> tuple[DataFile, ...]:
     api = manifest.workspace.api(endpoint)
     if api is None or (scope is not None and api.uid not in scope):
-        return None
-    file = manifest.file(api, lang, FileKind.PUBLISHED)
-    return None if file is None else (file.content, partial(workspace_store.bring_file, manifest.version, file))
+        return ()
+    return manifest.files_of(api, lang)
+
+
+def _side(workspace_store: WorkspaceStore, manifest: Manifest, file: DataFile) -> tuple[str, Callable[[], Path]]:
+    return file.content, partial(workspace_store.bring_file, manifest.version, file)
 
 
 def _kinds(found: FileComparison, before: int, after: int) -> Array:
@@ -200,13 +211,29 @@ def _kinds(found: FileComparison, before: int, after: int) -> Array:
     return kinds
 
 
-def _changed(found: FileComparison, kinds: Array) -> Array:
-    """Return the entries with changes: first those that are visible now, in the new file's order, then those that are
-    not any more, in the old one's, so that the order does not tell whether the new file has them still."""
-    is_gone = kinds == _KINDS.index(ChangeKind.UNPUBLISHED)
-    gone = np.flatnonzero(is_gone)
-    changed: Array = np.concatenate([np.flatnonzero((kinds >= 0) & ~is_gone), gone[np.argsort(found.old_rows[gone])]])
-    return changed
+def _changed(found: Sequence[FileComparison], before: int, after: int) -> tuple[pa.Array, Array] | None:
+    """Return the IDs of the entries with changes between two instants, and the kinds of these; ``None`` without any.
+
+    First come those that are visible now, in the default order, then those that are not any more, in the default order
+    before: it does not tell what else there is, and whether there still is what is gone.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    tables = []
+    for one in found:
+        kinds = _kinds(one, before, after)
+        changed = np.flatnonzero(kinds >= 0)
+        is_gone = kinds[changed] == _KINDS.index(ChangeKind.UNPUBLISHED)
+        published = np.where(is_gone, one.published_before[changed], one.published_after[changed])
+        facts = {"id": one.ids.take(pa.array(changed)), "kind": kinds[changed], "gone": is_gone, "published": published}
+        tables.append(pa.table(facts))
+    every = pa.concat_tables(tables)
+    if not len(every):
+        return None
+    keys = [("gone", "ascending"), ("published", "descending"), ("id", "ascending")]
+    ordered = every.take(pc.sort_indices(every, sort_keys=keys)).combine_chunks()
+    return ordered["id"].combine_chunks(), ordered["kind"].to_numpy()
 
 
 def _in_scope(
@@ -220,9 +247,3 @@ def _in_scope(
     for change in schema:
         if allowed is None or change.api is None or change.api in allowed:
             yield change
-
-
-def _taken(ids: pa.Array, rows: Array) -> pa.Array:
-    import pyarrow as pa
-
-    return ids.take(pa.array(rows))

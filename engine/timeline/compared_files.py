@@ -1,4 +1,6 @@
-"""Find the rows of two data files of an API and language that can make a difference, with their live windows in both.
+"""Find the rows of data files of two versions that can make a difference, with their live windows in both.
+
+The files are those of an API and language, and of the same segments: nearly always one of each version.
 
 What comes of it holds for any two instants, so it is kept: the longest unused goes first, bounded in bytes.
 """
@@ -26,30 +28,31 @@ DEFAULT_BYTES: Final = 64 << 20
 _OVERHEAD: Final = 1_000
 """Bytes of memory that a comparison takes besides its arrays."""
 
-Side: TypeAlias = "tuple[str, Callable[[], Path]] | None"
-"""The digest of a file's content, and what has the file on this machine; ``None`` where there is no file."""
+Side: TypeAlias = "tuple[tuple[str, Callable[[], Path]], ...]"
+"""Of each file the digest of its content, and what has the file on this machine."""
 
 
 class FileComparison(msgspec.Struct, frozen=True):
-    """The entries of two files that differ, or whose live window has a beginning or an end."""
+    """The entries of old and new files that differ, or whose live window has a beginning or an end, in no order."""
 
     ids: pa.Array
-    """The entries' IDs: those in the new file in its order, then those in the old file alone, in its order."""
     before: Windows
-    """The live windows in the old file: of an entry that it does not have, one that is never live."""
+    """The live windows in the old files: of an entry that they do not have, one that is never live."""
     after: Windows
-    """The live windows in the new file."""
+    """The live windows in the new files."""
     flips: Flips
-    """The flips of the new file."""
+    """The flips of the new files."""
     is_same: Marks
-    """Whether the entry is the same in both files."""
-    old_rows: Ints
-    """The position of each in the old file, -1 for one that it does not have."""
+    """Whether the entry is the same in both."""
+    published_before: Ints
+    """``publishedAt`` of each in the old files, 0 for one that they do not have; UTC milliseconds."""
+    published_after: Ints
+    """The same in the new files."""
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return int(self.ids.nbytes) + len(self.ids) * (5 * 8 + 1) + self.flips.nbytes
+        return int(self.ids.nbytes) + len(self.ids) * (6 * 8 + 1) + self.flips.nbytes
 
 
 class ComparedFiles:
@@ -57,13 +60,13 @@ class ComparedFiles:
 
     def __init__(self, capacity: int = DEFAULT_BYTES) -> None:
         self._capacity = capacity
-        self._found: OrderedDict[tuple[str | None, str | None], FileComparison] = OrderedDict()
+        self._found: OrderedDict[tuple[tuple[str, ...], ...], FileComparison] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
     def compared(self, old: Side, new: Side) -> FileComparison:
-        """Return the comparison of two files, read where it is not kept. Raises ``StoreError``."""
-        name = (old and old[0], new and new[0])
+        """Return the comparison of old and new files, read where it is not kept. Raises ``StoreError``."""
+        name = tuple(tuple(content for content, _ in side) for side in (old, new))
         with self._lock:
             known = self._found.get(name)
             if known is not None:
@@ -83,19 +86,22 @@ class ComparedFiles:
 
 def _compare(old: Side, new: Side) -> FileComparison:
     with ExitStack() as stack:
-        if old is not None and new is not None and old[0] == new[0]:
-            return _of_one(stack.enter_context(opened_published(new[1]())))
-        ours = None if old is None else stack.enter_context(opened_published(old[1]()))
-        theirs = None if new is None else stack.enter_context(opened_published(new[1]()))
-        return _of_two(ours, theirs)
+
+        def opened(side: Side) -> PublishedRows | None:
+            return stack.enter_context(opened_published([bring() for _, bring in side])) if side else None
+
+        if [content for content, _ in old] == [content for content, _ in new]:
+            return _of_one(opened(new))
+        return _of_two(opened(old), opened(new))
 
 
-def _of_one(file: PublishedRows) -> FileComparison:
-    """Return the comparison of a file with itself: its rows that are not always live."""
-    windows = file.windows()
+def _of_one(file: PublishedRows | None) -> FileComparison:
+    """Return the comparison of files with themselves: their rows that are not always live."""
+    windows = _windows(file)
     rows = np.flatnonzero(windows.are_bounded)
-    bounds = windows.take(rows)
-    return FileComparison(file.ids(rows), bounds, bounds, Flips(bounds.flips()), np.ones(len(rows), np.bool_), rows)
+    bounds, published = windows.take(rows), _published(file)[rows]
+    is_same = np.ones(len(rows), np.bool_)
+    return FileComparison(_ids(file, rows), bounds, bounds, Flips(bounds.flips()), is_same, published, published)
 
 
 def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> FileComparison:
@@ -108,7 +114,7 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> FileCompari
     gone_ids, new_ids = _ids(old, other_old), _ids(new, other_new)
     # Of rows without an equal one, those of the same entry belong together.
     positions = _positions(new_ids, gone_ids)
-    # Rows of the new file, with the row of the old one or -1, in the new one's order; then those that are gone.
+    # Rows of the new files, with the row of the old ones or -1, in the new ones' order; then those that are gone.
     of_new = np.concatenate([same_new, other_new])
     of_old = np.concatenate(
         [same_old, np.where(positions < 0, -1, other_old[positions]) if len(other_old) else positions]
@@ -120,14 +126,21 @@ def _of_two(old: PublishedRows | None, new: PublishedRows | None) -> FileCompari
     is_gone[positions[positions >= 0]] = False
     gone = other_old[is_gone]
     old_rows = np.concatenate([of_old, gone])
+    new_rows = np.concatenate([of_new, np.full(len(gone), -1)])
     return FileComparison(
         ids=pa.concat_arrays([_ids(new, of_new), gone_ids.filter(pa.array(is_gone))]),
         before=old_windows.take_or_never(old_rows),
-        after=new_windows.take_or_never(np.concatenate([of_new, np.full(len(gone), -1)])),
+        after=new_windows.take_or_never(new_rows),
         flips=Flips(new_windows.flips()),
         is_same=np.concatenate([is_same, np.zeros(len(gone), np.bool_)]),
-        old_rows=old_rows,
+        published_before=_at(_published(old), old_rows),
+        published_after=_at(_published(new), new_rows),
     )
+
+
+def _at(values: Ints, rows: Ints) -> Ints:
+    """Return the values at some positions, 0 for the position -1."""
+    return np.where(rows < 0, 0, values[rows]) if len(values) else np.zeros(len(rows), np.int64)
 
 
 def _matched(old: Ints, new: Ints) -> tuple[Ints, Ints, Ints, Ints]:
@@ -158,6 +171,10 @@ _NO_ROWS: Final = np.zeros(0, np.int64)
 
 def _windows(file: PublishedRows | None) -> Windows:
     return Windows(_NO_ROWS, _NO_ROWS) if file is None else file.windows()
+
+
+def _published(file: PublishedRows | None) -> Ints:
+    return _NO_ROWS if file is None else file.published()
 
 
 def _digests(file: PublishedRows | None) -> Ints:

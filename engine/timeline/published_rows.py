@@ -1,12 +1,12 @@
-"""Read digests, live windows and IDs of the rows of a data file of published versions from the store.
+"""Read digests, live windows and IDs of the rows of data files of published versions from the store.
 
 A reader's cache is not needed, so that versions can be compared which nobody has opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,29 +29,23 @@ _ROWS_AT_ONCE: Final = 2048
 
 
 class PublishedRows:
-    """The rows of one data file, opened."""
+    """The rows of some data files of an API and language, one file after the other."""
 
-    def __init__(self, file: pq.ParquetFile) -> None:
-        self._file = file
+    def __init__(self, files: Sequence[pq.ParquetFile]) -> None:
+        self._files = files
 
     def windows(self) -> Windows:
         """Return the live windows of all rows."""
-        return windows_of(self._file.read(columns=list(WINDOW), use_threads=False))
+        return windows_of(self._read(WINDOW))
+
+    def published(self) -> Ints:
+        """Return ``publishedAt`` of all rows, UTC milliseconds."""
+        return _instants(self._read(["publishedAt"])["publishedAt"])
 
     def digests(self) -> Ints:
         """Return a number for each row, equal for rows that say the same. A file written before rows had digests is
         read whole, which takes some seconds for a million rows."""
-        if DIGEST_COLUMN not in self._file.schema_arrow.names:
-            return np.fromiter(self._computed_digests(), np.int64, self._file.metadata.num_rows)
-        table = self._file.read(columns=[DIGEST_COLUMN], use_threads=False)
-        return _numbers(table[DIGEST_COLUMN])
-
-    def _computed_digests(self) -> Iterator[int]:
-        columns = ["id", *META_DATES, JSON_COLUMN]
-        for batch in self._file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False):
-            dates = zip(*(_instants(batch[name]).tolist() for name in META_DATES), strict=True)
-            for one, moments, said in zip(batch["id"], dates, batch[JSON_COLUMN], strict=True):
-                yield row_digest(said_digest((one.as_py(), *moments), said.as_buffer().to_pybytes()))
+        return np.concatenate([np.zeros(0, np.int64), *map(_digests, self._files)])
 
     def ids(self, rows: Ints) -> pa.Array:
         """Return the IDs of rows, whose positions ascend. Row groups without any of them are not read."""
@@ -59,28 +53,56 @@ class PublishedRows:
 
         found: list[pa.Array] = []
         first = 0
-        about = self._file.metadata
-        for group in range(about.num_row_groups):
-            end = first + about.row_group(group).num_rows
+        groups = ((file, group) for file in self._files for group in range(file.metadata.num_row_groups))
+        for one, group in groups:
+            end = first + one.metadata.row_group(group).num_rows
             inside = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)] - first
             if len(inside):
-                column = self._file.read_row_group(group, columns=["id"], use_threads=False)["id"].combine_chunks()
+                column = one.read_row_group(group, columns=["id"], use_threads=False)["id"].combine_chunks()
                 found.append(column if len(inside) == end - first else column.take(pa.array(inside)))
             first = end
         return pa.concat_arrays(found) if found else pa.array([], pa.string())
 
+    def _read(self, names: Sequence[str]) -> pa.Table:
+        import pyarrow as pa
+
+        return pa.concat_tables([file.read(columns=list(names), use_threads=False) for file in self._files])
+
+
+def _digests(file: pq.ParquetFile) -> Ints:
+    from snapshots.data_files.stored_columns import lifted, stored_as, stored_names  # noqa: PLC0415 - it imports Arrow
+
+    [stored] = stored_as([DIGEST_COLUMN], file.schema_arrow)
+    if stored not in stored_names(file.schema_arrow):
+        return np.fromiter(_computed_digests(file), np.int64, file.metadata.num_rows)
+    return _numbers(lifted(file.read(columns=[stored], use_threads=False), [DIGEST_COLUMN])[DIGEST_COLUMN])
+
+
+def _computed_digests(file: pq.ParquetFile) -> Iterator[int]:
+    columns = ["id", *META_DATES, JSON_COLUMN]
+    for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False):
+        dates = zip(*(_instants(batch[name]).tolist() for name in META_DATES), strict=True)
+        for one, moments, said in zip(batch["id"], dates, batch[JSON_COLUMN], strict=True):
+            yield row_digest(said_digest((one.as_py(), *moments), said.as_buffer().to_pybytes()))
+
 
 @contextmanager
-def opened_published(path: Path) -> Iterator[PublishedRows]:
-    """Open a data file of published versions. Raises ``StoreError``, in the block too, where it cannot be read."""
+def opened_published(paths: Sequence[Path]) -> Iterator[PublishedRows]:
+    """Open data files of published versions, one at least. Raises ``StoreError``, in the block too, where one cannot be
+    read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            yield PublishedRows(file)
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+    with ExitStack() as stack:
+        named = paths[0]
+        try:
+            files = []
+            for path in paths:
+                named = path
+                files.append(stack.enter_context(pq.ParquetFile(path, pre_buffer=False)))
+            yield PublishedRows(files)
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise StoreError(f"{named} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
 
 
 def windows_of(table: pa.Table) -> Windows:

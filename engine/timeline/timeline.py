@@ -108,15 +108,17 @@ class Timeline:
         for api in self._manifest.workspace.apis:
             for lang in self._manifest.workspace.languages_of(api):
                 live = scheduled = rows = 0
-                file, drafts = self._manifest.file(api, lang), self._manifest.file(api, lang, FileKind.DRAFTS)
-                if file is not None:
-                    windows, rows = self._windows(file), file.rows
-                    live, scheduled = int(windows.are_live(now).sum()), int(windows.are_scheduled(now).sum())
+                for file in self._manifest.files_of(api, lang):
+                    windows = self._windows(file)
+                    rows += file.rows
+                    live += int(windows.are_live(now).sum())
+                    scheduled += int(windows.are_scheduled(now).sum())
+                drafts = self._manifest.files_of(api, lang, FileKind.DRAFTS)
                 counts.append(
                     VersionCounts(
                         *(api.endpoint, lang, live, scheduled),
                         ended=rows - live - scheduled,
-                        drafts=0 if drafts is None else drafts.rows,
+                        drafts=sum(file.rows for file in drafts),
                     )
                 )
         return tuple(counts)
@@ -148,20 +150,19 @@ class Timeline:
         total = 0
         for api in self._manifest.workspace.apis:
             for lang in self._manifest.workspace.languages_of(api):
-                file = self._manifest.file(api, lang)
-                is_asked = (apis is None or api.endpoint in apis) and (languages is None or lang in languages)
-                if file is None or not is_asked:
+                if (apis is not None and api.endpoint not in apis) or (languages is not None and lang not in languages):
                     continue
-                windows = self._windows(file)
-                for instants, flip, live in (
-                    (windows.live_from, windows.begin, True),
-                    (windows.live_until, windows.end, False),
-                ):
-                    rows = np.flatnonzero(flip & (instants >= since) & (instants < until))
-                    total += len(rows)
-                    entries = self._first_entries(file, rows, instants[rows], most)
-                    flips = (Flip(at, api.endpoint, lang, entry, live) for at, entry in entries)
-                    first = heapq.nsmallest(most, [*first, *flips])
+                for file in self._manifest.files_of(api, lang):
+                    windows = self._windows(file)
+                    for instants, flip, live in (
+                        (windows.live_from, windows.begin, True),
+                        (windows.live_until, windows.end, False),
+                    ):
+                        rows = np.flatnonzero(flip & (instants >= since) & (instants < until))
+                        total += len(rows)
+                        entries = self._first_entries(file, rows, instants[rows], most)
+                        flips = (Flip(at, api.endpoint, lang, entry, live) for at, entry in entries)
+                        first = heapq.nsmallest(most, [*first, *flips])
         return Schedule(tuple(first), total)
 
     def _first_entries(self, file: DataFile, rows: Ints, instants: Ints, most: int) -> Iterator[tuple[int, str]]:
@@ -174,7 +175,7 @@ class Timeline:
             rows, instants = rows[is_first], instants[is_first]
         if not len(rows):
             return
-        with opened_published(self._workspace_store.bring_file(self._manifest.version, file)) as published:
+        with opened_published([self._workspace_store.bring_file(self._manifest.version, file)]) as published:
             named = pa.table({"at": instants, "id": published.ids(rows)})
         for row in named.take(
             pc.select_k_unstable(named, most, [("at", "ascending"), ("id", "ascending")])
@@ -182,5 +183,5 @@ class Timeline:
             yield row["at"], row["id"]
 
     def _read(self, file: DataFile) -> Windows:
-        with opened_published(self._workspace_store.bring_file(self._manifest.version, file)) as published:
+        with opened_published([self._workspace_store.bring_file(self._manifest.version, file)]) as published:
             return published.windows()

@@ -12,6 +12,7 @@ from engine.timeline.published_rows import opened_published
 from engine.timeline.states import State, state_at
 from engine.why.facts import Known, Newer, Stored
 from snapshots.columns import DIGEST_COLUMN, FileKind
+from snapshots.data_files.segments import Division, entry_number
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import DIGESTS_SINCE, DataFile, Manifest
@@ -55,10 +56,10 @@ def _after(workspace_store: WorkspaceStore, current: str) -> list[str]:
 
 def live_ids(workspace_store: WorkspaceStore, manifest: Manifest, api: Api, lang: str, now: int) -> list[str]:
     """Return the IDs of the entries of an API that are live in a language at ``now`` (UTC milliseconds), sorted."""
-    file = manifest.file(api, lang)
-    if file is None:
+    files = manifest.files_of(api, lang)
+    if not files:
         return []
-    with opened_published(workspace_store.bring_file(manifest.version, file)) as published:
+    with opened_published([workspace_store.bring_file(manifest.version, file) for file in files]) as published:
         found: list[str] = sorted(published.ids(np.flatnonzero(published.windows().are_live(now))).to_pylist())
     return found
 
@@ -69,7 +70,7 @@ def _known(
     api = manifest.workspace.api(endpoint)
     if api is None:
         return
-    for file in _files(manifest, api):
+    for file in _files(manifest, api, entry):
         is_draft = file.kind is FileKind.DRAFTS
         has_digests = not is_draft and manifest.format >= DIGESTS_SINCE
         names = ["live_from", "live_until", *([DIGEST_COLUMN] if has_digests else [])]
@@ -83,10 +84,15 @@ def _known(
             )
 
 
-def _files(manifest: Manifest, api: Api) -> list[DataFile]:
-    kinds = (FileKind.PUBLISHED, FileKind.DRAFTS)
-    found = (manifest.file(api, lang, kind) for lang in manifest.workspace.languages_of(api) for kind in kinds)
-    return [file for file in found if file is not None]
+def _files(manifest: Manifest, api: Api, entry: str | None = None) -> Iterator[DataFile]:
+    """Return the files of an API, of one entry those of its segment alone."""
+    for lang in manifest.workspace.languages_of(api):
+        for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
+            files = manifest.files_of(api, lang, kind)
+            if entry is not None:
+                at = Division([file.segment for file in files]).of_number(entry_number(entry))
+                files = () if at is None else (files[at],)
+            yield from files
 
 
 def _column(workspace_store: WorkspaceStore, manifest: Manifest, file: DataFile, name: str) -> list[str]:
@@ -99,13 +105,20 @@ def _columns(
 ) -> list[list[Any]]:
     """Return columns of a file, instants as UTC milliseconds: of one entry's row, or with ``None`` of all rows."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    from snapshots.data_files.stored_columns import lifted, stored_as  # noqa: PLC0415 - it imports Arrow
+
     path = workspace_store.bring_file(manifest.version, file)
-    only = None if entry is None else [("id", "=", entry)]
     try:
         # As one file: otherwise the name of its folder would be a column too.
-        table = pq.read_table(path, columns=names, filters=only, partitioning=None, use_threads=False)
+        with pq.ParquetFile(path) as opened:
+            wanted = list(dict.fromkeys(("id", *names)))
+            read = stored_as(wanted, opened.schema_arrow)
+            table = lifted(opened.read(columns=read, use_threads=False), wanted)
+        if entry is not None:
+            table = table.filter(pc.equal(table["id"], entry))
     except (pa.ArrowException, OSError, KeyError) as error:
         raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
     columns = [table[name] for name in names]

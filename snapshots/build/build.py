@@ -24,6 +24,7 @@ from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.compile.assets import delivered_file, states
+from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.history.git_commit import commit_sentence, described_commit
 from snapshots.history.git_refusal import NO_HISTORY
@@ -131,6 +132,7 @@ def build(
     record: Record | None = None,
     progress: Progress | None = None,
     published: Store | None = None,
+    segment_entries: int = SEGMENT_ENTRIES,
 ) -> BuildResult:
     """Build the workspace at ``root`` into ``store`` and make the new version current.
 
@@ -148,7 +150,8 @@ def build(
     host. With other ``settings`` than ``FULL`` the version is marked as ``Manifest.quick``; it answers the same.
     ``published`` is the store whose versions tell, without git, which translations are older than their originals:
     ``store`` by default. ``prepare`` is called with a version that is in the store, before it becomes current;
-    ``record`` notes what the build changes in the store.
+    ``record`` notes what the build changes in the store. ``segment_entries`` are the most entries of a segment: with
+    another number, the same content is another version.
     """
     started = time.monotonic()
     tell, versions = progress or _silent, published or store
@@ -178,7 +181,7 @@ def build(
 
         choices = _Choices(
             *(now, activate, allow_breaking, strict, lenient, without_history, again, started, settings, prepare),
-            *(record or _unrecorded, versions),
+            *(record or _unrecorded, versions, segment_entries),
         )
         with steps.workers(inputs, cache) as workers:
             return _build(inputs, cache, found, target, before, choices, workers, tell)
@@ -242,7 +245,7 @@ def _surveyed(root: Path, cache: BuildCache, public_url: str | None, tell: Progr
 
     content = Problems()
     with _without_collections(), steps.workers(inputs, cache) as workers:
-        plan = steps.plan(inputs, cache, content, workers, tell, None)
+        plan = steps.plan(inputs, cache, content, workers, tell, None, SEGMENT_ENTRIES)
     return Surveyed(_merged(found, content).judged(classes=_classes(inputs)), inputs, plan.checked, cache.load_git())
 
 
@@ -262,7 +265,7 @@ def _all(
 
     content = Problems()
     with steps.workers(inputs, cache) as workers:
-        plan = steps.plan(inputs, cache, content, workers, tell, versions)
+        plan = steps.plan(inputs, cache, content, workers, tell, versions, SEGMENT_ENTRIES)
     _remember(inputs, cache, _content(inputs.definitions.workspace, plan.files), content, plan)
     missing = () if missing_in is None else steps.missing_entries(inputs.definitions.workspace, plan, missing_in)
     return CheckResult(_merged(found, content, _strays(inputs, plan.assets)), plan.translations, missing)
@@ -292,6 +295,7 @@ class _Choices(msgspec.Struct, frozen=True):
     prepare: Prepare | None
     record: Record
     versions: Store
+    segment_entries: int
 
 
 def _build(
@@ -309,7 +313,7 @@ def _build(
     from snapshots.history.dates import lost_dates  # noqa: PLC0415 - the same
 
     problems = Problems()
-    plan = steps.plan(inputs, cache, problems, workers, tell, choices.versions)
+    plan = steps.plan(inputs, cache, problems, workers, tell, choices.versions, choices.segment_entries)
     planned, assets = plan.files, plan.assets
     named = tuple(asset.path for asset in assets)
     judged = _judge(
@@ -331,7 +335,10 @@ def _build(
         if version is None:
             version = target.unused_version(choices.now, content)
             with target.stage(version) as staging:
-                files = steps.write(planned, inputs, cache, target, staging, workers, tell, choices.settings)
+                files = steps.write(
+                    *(planned, inputs, cache, target, staging, workers, tell),
+                    *(choices.settings, choices.segment_entries),
+                )
                 manifest = Manifest(
                     format=FORMAT,
                     version=version,
@@ -411,7 +418,10 @@ def _whole(target: WorkspaceStore, version: str) -> Manifest | None:
     """Return the manifest of a version; ``None`` where that, or a file of the version, is damaged."""
     try:
         manifest = target.manifest(version)
-        return manifest if target.is_whole(manifest) else None
+        if target.is_whole(manifest):
+            return manifest
+        target.drop_damaged(manifest)
+        return None
     except StoreUnreachable:
         raise
     except ParquetryError:

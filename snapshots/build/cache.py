@@ -8,6 +8,7 @@ Deleting the cache, or any part of it, only costs time: a file that cannot be re
       definitions.msgpack  the definitions as parsed
       last.msgpack         the inputs and the outcome of the last build, for "nothing changed" at a glance
       git.msgpack          commit dates of the files
+      sound.msgpack        data files of the store that were found to be as they were written
       public_url.msgpack   the server's address with which the last build made the addresses of assets
       compiling            there while files are compiled in the build's own process: left where a process died
       *.rows               chunks (chunks.py)
@@ -19,7 +20,7 @@ from __future__ import annotations
 import os
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -33,13 +34,17 @@ from snapshots.translations.model import Translations
 
 T = TypeVar("T")
 
-LAYOUT = 23
+LAYOUT = 24
 """Counted up whenever compiled rows or the files above change their meaning."""
 AT_WORK = "compiling"
 DEADLY = "deadly"
 """The kind of problem of a file at which a process died."""
 RACY_NS = 2_000_000_000
 """A change time proves nothing if it is less than this before the listing: the file may have changed again since."""
+
+
+FileMark: TypeAlias = tuple[int, int, int]
+"""Inode, size and change time in ns of a file: while all three are as they were, so is the file."""
 
 
 class Findings(msgspec.Struct):
@@ -81,6 +86,16 @@ class FileStates(msgspec.Struct):
     summaries: list[FindingsSummary]
 
 
+class UnitState(msgspec.Struct):
+    """A unit of a large file as it was compiled (``documents/units.py``)."""
+
+    digest: bytes
+    lines: int
+    """The number of line ends."""
+    findings: msgspec.Raw
+    """Encoded ``Findings``, lines counted from the unit's first."""
+
+
 class ApiState(msgspec.Struct):
     """The compiled rows of one API."""
 
@@ -93,6 +108,8 @@ class ApiState(msgspec.Struct):
     """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
     index: str
     references: str
+    units: dict[str, list[UnitState]]
+    """The units of each large file, by its path."""
 
 
 class BuildState(msgspec.Struct):
@@ -206,6 +223,14 @@ class BuildCache:
 
     def save_definitions(self, definitions: CachedDefinitions) -> None:
         replace_file(self.path("definitions.msgpack"), _sealed(msgspec.msgpack.encode(definitions)))
+
+    def load_sound(self) -> dict[str, FileMark]:
+        """Return the marks of data files that were found to be as they were written, by their SHA-256."""
+        return self._load("sound.msgpack", dict[str, FileMark]) or {}
+
+    def save_sound(self, marks: dict[str, FileMark]) -> None:
+        """Replace those marks."""
+        replace_file(self.path("sound.msgpack"), _sealed(msgspec.msgpack.encode(marks)))
 
     def load_public_url(self) -> str | None:
         """Return the address with which the last build made the addresses of assets, if it had one."""

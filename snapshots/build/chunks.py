@@ -17,8 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from snapshots.columns import JSON_COLUMN, Column, ColumnType, FileKind, columns
+from snapshots.columns import (
+    JSON_COLUMN,
+    Column,
+    ColumnType,
+    FileKind,
+    own_columns,
+    public_columns,
+    search_column,
+)
 from snapshots.compile.rows import DIGEST_BYTES, LIVE, CompiledRows
+from snapshots.data_files.segments import entry_numbers
 from snapshots.model import Api, Workspace
 
 _ARROW_TYPES: dict[ColumnType, pa.DataType] = {
@@ -53,6 +62,7 @@ INDEX = pa.schema(
         ("digest", pa.binary(DIGEST_BYTES)),
         ("draft_key", pa.string()),
         ("dated", pa.int8()),  # where its dates are from, such as GIVEN of compile/dates.py
+        ("number", pa.uint64()),  # of the entry, by which it has its segment
     ]
 )
 REFERENCES = pa.schema(
@@ -81,12 +91,9 @@ def arrow_type(column: Column) -> pa.DataType:
 
 def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
     """Return the columns of a chunk: those of a data file that do not depend on other versions."""
-    main = workspace.main_language
-    return [
-        column
-        for column in columns(workspace, api, main, FileKind.PUBLISHED)
-        if not (column.name.startswith("_") and column.name != JSON_COLUMN)
-    ]
+    own = own_columns(workspace, api, workspace.main_language, FileKind.PUBLISHED)
+    texts = {search_column(field.id) for field in api.fields}
+    return [*public_columns(api), *(column for column in own if column.name in texts or column.name == JSON_COLUMN)]
 
 
 def references_of(rows: CompiledRows) -> pa.Table:
@@ -133,6 +140,7 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             pa.array(rows.digest, pa.binary(DIGEST_BYTES)),
             pa.array(rows.draft_key, pa.string()),
             pa.array(rows.dated, pa.int8()),
+            pa.array(entry_numbers(rows.columns["id"])),
         ],
         schema=INDEX,
     ).take(order)

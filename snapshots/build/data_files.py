@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from snapshots.build.cache import BuildCache
 from snapshots.build.file_plans import PlannedFile
 from snapshots.build.parquet import columns_in_memory, write_parquet
-from snapshots.build.reuse import OlderFiles, RecordedFile, sound_index
+from snapshots.build.reuse import OlderFiles, RecordedFile, SoundFiles, sound_index
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import BuildWorkers, Job, JobProgress
 from snapshots.columns import FileKind, indexed_fields, search_column
@@ -79,6 +80,7 @@ def write_files(
     workers: BuildWorkers,
     progress: Callable[[str, int, int], None],
     settings: WriteSettings,
+    cache: BuildCache,
 ) -> list[DataFile]:
     """Put every planned file, and its index if ``settings`` ask for it, into the staged version; return their facts.
 
@@ -86,9 +88,15 @@ def write_files(
     """
     with writing(staging.directory):
         for file in planned:
-            (staging.directory / file.path).parent.mkdir(parents=True, exist_ok=True)
-        older = OlderFiles(target, settings)
-        return _Files(planned, older, staging, workers, progress, settings).made()
+            for path in (file.path, file.index_path):
+                (staging.directory / path).parent.mkdir(parents=True, exist_ok=True)
+        sound = SoundFiles(cache)
+        older = OlderFiles(target, settings, sound)
+        files = _Files(planned, older, staging, workers, progress, settings).made()
+        for one in files:
+            sound.add(staging.directory / one.path, one.sha256)
+        sound.save()
+        return files
 
 
 class _Files:
@@ -116,7 +124,7 @@ class _Files:
     def made(self) -> list[DataFile]:
         """Link or write all files; return their facts."""
         contents = {file.path: file.content for file in self._planned}
-        contents |= {_index_path(file): search_content(file.content) for file in self._indexed}
+        contents |= {file.index_path: search_content(file.content) for file in self._indexed}
         with ThreadPoolExecutor(_BESIDE) as beside:
             # An older file is read whole before it is linked; meanwhile others are written.
             linked = {
@@ -133,7 +141,7 @@ class _Files:
                 if (same := _result(linked, file.path)) is not None:
                     self._files[file.path] = _data_file(file, same.bytes, same.sha256)
             for file in self._indexed:
-                path = _index_path(file)
+                path = file.index_path
                 if (same := _result(linked, path)) is not None:
                     self._files[path] = _index_file(file, same.rows, same.bytes, same.sha256)
             self._make(contents.keys() - self._files.keys(), beside)
@@ -146,13 +154,13 @@ class _Files:
             if file.path in wanted:
                 task = _Writing(file, self._directory / file.path, self._settings)
                 data[file.path] = Job("writing", _write, task, _size(file))
-        touched = (file for file in self._planned if not wanted.isdisjoint((file.path, _index_path(file))))
+        touched = (file for file in self._planned if not wanted.isdisjoint((file.path, file.index_path)))
         # In a small build, chunks are read twice so that no index waits for its data file; in a large one, all cores
         # are at work anyway.
         large = sum(map(_size, touched)) >= POOL_BYTES
         indexes: dict[str, Job[tuple[int, int, str]]] = {}
         for file in sorted(self._indexed, key=_size, reverse=True):
-            path, of = _index_path(file), file.path
+            path, of = file.index_path, file.path
             if path in wanted and (of in data or of in self._files):
                 rows = None if large or of not in data else file
                 older = self._older.indexes(file)
@@ -187,7 +195,7 @@ class _Files:
             if file.path in data:
                 self._files[file.path] = _data_file(file, *data[file.path].result)
         for file in self._indexed:
-            if (path := _index_path(file)) in indexes:
+            if (path := file.index_path) in indexes:
                 self._files[path] = _index_file(file, *indexes[path].result)
 
 
@@ -211,13 +219,9 @@ def _index(task: _Indexing) -> tuple[int, int, str]:
         return records, task.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _index_path(file: PlannedFile) -> str:
-    return f"{file.lang}/{file.api.endpoint}.search.parquet"
-
-
 def _index_file(file: PlannedFile, records: int, size: int, digest: str) -> DataFile:
     return DataFile(
-        path=_index_path(file),
+        path=file.index_path,
         api=file.api.uid,
         lang=file.lang,
         kind=FileKind.SEARCH,
@@ -225,6 +229,7 @@ def _index_file(file: PlannedFile, records: int, size: int, digest: str) -> Data
         bytes=size,
         sha256=digest,
         content=search_content(file.content),
+        segment=file.segment,
     )
 
 
@@ -252,4 +257,5 @@ def _data_file(file: PlannedFile, size: int, digest: str) -> DataFile:
         sha256=digest,
         content=file.content,
         scheduled=file.scheduled,
+        segment=file.segment,
     )

@@ -14,14 +14,23 @@ import pyarrow.compute as pc
 
 from snapshots.build.checks import CheckedApi
 from snapshots.build.parquet import FilePlan
-from snapshots.columns import FileKind, columns, stored_form, window_columns, windows_of
+from snapshots.columns import (
+    FileKind,
+    file_path,
+    own_columns,
+    public_columns,
+    stored_form,
+    window_columns,
+    windows_of,
+)
 from snapshots.compile.rows import DRAFT_FILE, LIVE
+from snapshots.data_files.segments import Division, divided
 from snapshots.model import Api, Workspace
 from snapshots.store.manifest import FORMAT
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Counted up whenever the same rows give other bytes, so that no file of another layout is linked."""
 _NO_INSTANT = np.iinfo(np.int64).min
 """Stands for a missing instant in the digest of a file's content."""
@@ -38,6 +47,7 @@ class PlannedFile(msgspec.Struct):
     content: str
     """SHA-256 over all that decides the file's bytes: its columns, its fields as they are stored, its rows in order."""
     scheduled: int
+    segment: str
 
     @property
     def rows(self) -> int:
@@ -45,54 +55,61 @@ class PlannedFile(msgspec.Struct):
 
     @property
     def path(self) -> str:
-        suffix = ".drafts.parquet" if self.kind is FileKind.DRAFTS else ".parquet"
-        return f"{self.lang}/{self.api.endpoint}{suffix}"
+        return file_path(self.kind, self.lang, self.api.endpoint, self.segment)
+
+    @property
+    def index_path(self) -> str:
+        """The path of the search index of its rows."""
+        return file_path(FileKind.SEARCH, self.lang, self.api.endpoint, self.segment)
 
 
 class _Language(msgspec.Struct, frozen=True):
     """An API's live versions in one language."""
 
-    rows: Ints
-    """The versions' positions in the index."""
     positions: Ints
-    """The position in ``rows`` by the number of an entry; -1 for an entry without a live version."""
+    """The position of an entry's version in the two below, by the entry's position in ``CheckedApi.ids``; -1 for an
+    entry without a live version."""
     live_from: Ints
     live_until: Ints
 
 
-def planned_files(workspace: Workspace, checked: CheckedApi) -> Iterator[PlannedFile]:
-    """Return the data files of an API, in the workspace's order of languages, published before drafts."""
-    api, index = checked.api, checked.index
+def planned_files(workspace: Workspace, checked: CheckedApi, limit: int) -> Iterator[PlannedFile]:
+    """Return the data files of an API, in segments of ``limit`` entries at most, in the workspace's order of languages,
+    published before drafts."""
+    index, division = checked.index, _division(checked, limit)
     drafts = _drafts(index)
-    draft_entries, draft_langs = _numbers(drafts, checked.ids), drafts["lang"].to_numpy()
     number = {lang: at for at, lang in enumerate(workspace.languages)}
     langs = np.where(index["state"].to_numpy() == LIVE, index["lang"].to_numpy(), -1)
-    by_lang: dict[str, _Language] = {}
-    for lang in workspace.languages_of(api):
-        rows = np.flatnonzero(langs == number[lang])
-        # Entries are found in other languages by number: IDs are hashed once, not once for every pair of languages.
-        positions = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
-        positions[checked.entries[rows]] = np.arange(len(rows))
-        window = [index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
-        by_lang[lang] = _Language(rows, positions, *window)
-    for lang in workspace.languages_of(api):
-        rows = by_lang[lang].rows
-        if len(rows):
-            yield _planned_file(
-                workspace, checked, lang, FileKind.PUBLISHED, index, rows, checked.entries[rows], by_lang
-            )
-        rows = np.flatnonzero(draft_langs == number[lang])
-        if len(rows):
-            yield _planned_file(workspace, checked, lang, FileKind.DRAFTS, drafts, rows, draft_entries[rows], by_lang)
+    by_lang = dict[str, _Language]()
+    if len(workspace.languages_of(checked.api)) > 1:
+        for lang in workspace.languages_of(checked.api)[1:]:
+            by_lang[lang] = _language(checked, np.flatnonzero(langs == number[lang]))
+    for lang in workspace.languages_of(checked.api):
+        for kind, rows, of in (
+            (FileKind.PUBLISHED, index, langs),
+            (FileKind.DRAFTS, drafts, drafts["lang"].to_numpy()),
+        ):
+            found = _ordered(rows, np.flatnonzero(of == number[lang]))
+            segments = division.of_numbers(rows["number"].take(pa.array(found)).to_numpy())
+            for at in np.unique(segments).tolist():
+                yield _planned_file(
+                    workspace, checked, lang, kind, rows, found[segments == at], by_lang, division.names[at]
+                )
 
 
-def _numbers(rows: pa.Table, ids: pa.Array) -> Ints:
-    """Return the position in ``ids`` of each row's ID; one past the last position for an ID that is not there."""
-    if not len(rows):
-        return np.zeros(0, dtype=np.int64)  # Arrow would hash all IDs for nothing
-    found = _one(pc.index_in(rows["id"], value_set=ids))
-    numbers: Ints = np.asarray(pc.fill_null(found, len(ids))).astype(np.int64)
-    return numbers
+def _division(checked: CheckedApi, limit: int) -> Division:
+    numbers = np.zeros(len(checked.ids), np.uint64)
+    numbers[checked.entries] = checked.index["number"].to_numpy()
+    return divided(numbers[np.unique(checked.entries)], limit)
+
+
+def _language(checked: CheckedApi, rows: Ints) -> _Language:
+    """Return an API's live versions in a language, which these rows are."""
+    # Entries are found in other languages by number: IDs are hashed once, not once for every pair of languages.
+    positions = np.full(len(checked.ids) + 1, -1, dtype=np.int32)
+    positions[checked.entries[rows]] = np.arange(len(rows))
+    window = [checked.index[name].take(pa.array(rows)).to_numpy() for name in ("live_from", "live_until")]
+    return _Language(positions, *window)
 
 
 def _drafts(index: pa.Table) -> pa.Table:
@@ -128,18 +145,18 @@ def _planned_file(
     lang: str,
     kind: FileKind,
     index: pa.Table,
-    rows: Ints,
-    entries: Ints,
+    found: Ints,
     by_lang: dict[str, _Language],
+    segment: str,
 ) -> PlannedFile:
-    """Plan the data file of these rows of ``index``; ``entries`` has the entry's number of each."""
-    order = _order(index, rows)
-    rows, entries = pa.array(rows[order]), entries[order]
+    """Plan the data file of the rows ``found`` in ``index``, in their order."""
+    rows = pa.array(found)
     wanted = {name: index[name].take(rows) for name in ("chunk", "row", "size", "scheduled", "digest")}
     keys = _one(index["draft_key"].take(rows)) if kind is FileKind.DRAFTS else None
-    stored = tuple(columns(workspace, checked.api, lang, kind))
+    stored = tuple(public_columns(checked.api))
+    own = tuple(own_columns(workspace, checked.api, lang, kind))
     # The rows' digests tell what is delivered of their fields; what columns hold follows from the fields' types too.
-    form = (FORMAT, LAYOUT, stored, stored_form(checked.api.fields))
+    form = (FORMAT, LAYOUT, stored, own, stored_form(checked.api.fields))
     content = sha256(msgspec.json.encode(form))
     for chunk in wanted["digest"].chunks:
         width = chunk.type.byte_width
@@ -147,18 +164,19 @@ def _planned_file(
     windows: dict[str, pa.Array] = {}
     for other in windows_of(workspace, checked.api, lang, kind):
         versions = by_lang[other]
-        positions = versions.positions[entries]
+        positions = versions.positions[checked.entries[found]]
         missing = positions < 0
         for name, instants in zip(window_columns(other), (versions.live_from, versions.live_until), strict=True):
-            found = instants[positions] if len(instants) else np.zeros(len(positions), dtype=np.int64)
-            found[missing] = _NO_INSTANT
+            there = instants[positions] if len(instants) else np.zeros(len(positions), dtype=np.int64)
+            there[missing] = _NO_INSTANT
             content.update(name.encode())
-            content.update(found.tobytes())
-            windows[name] = pa.array(found.view("datetime64[ms]"), mask=missing)
+            content.update(there.tobytes())
+            windows[name] = pa.array(there.view("datetime64[ms]"), mask=missing)
     if keys is not None:
         content.update(repr(keys.to_pylist()).encode())
     plan = FilePlan(
         columns=stored,
+        own=own,
         chunk=wanted["chunk"].to_numpy(),
         row=wanted["row"].to_numpy(),
         size=wanted["size"].to_numpy(),
@@ -167,13 +185,14 @@ def _planned_file(
         digests=wanted["digest"],
     )
     scheduled = pc.sum(wanted["scheduled"]).as_py() or 0
-    return PlannedFile(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled)
+    return PlannedFile(checked.api, lang, kind, plan, checked.chunks, content.hexdigest(), scheduled, segment)
 
 
-def _order(index: pa.Table, rows: Ints) -> Ints:
-    """Return the positions in ``rows`` in the order of a data file."""
+def _ordered(index: pa.Table, rows: Ints) -> Ints:
+    """Return these rows of an index in the order of data files."""
     keys = index.select(["published", "id"]).take(pa.array(rows))
-    found: Ints = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")]).to_numpy()
+    order = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")]).to_numpy()
+    found: Ints = rows[order]
     return found
 
 

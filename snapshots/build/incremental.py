@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.aliases.reading import ODD_ALIAS, Renamed
-from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState
+from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState, Findings, UnitState
 from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
 from snapshots.build.file_states import compare, report
 from snapshots.build.old_ids.gathering import Refers, files_by_old_ids, renamed_entries
@@ -27,15 +27,18 @@ from snapshots.build.pieces import (
     compile_pieces,
     cut_into_pieces,
     file_digest,
-    joined_digest,
+    is_bulk,
     made_ids,
+    pieces_of_units,
 )
 from snapshots.build.workers import BuildWorkers
 from snapshots.compile.assets import states
+from snapshots.compile.dates import GIVEN, GUESSED, NOT_KNOWN
 from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.compile.richtext import NO_PAGE_URL, SHORTCODE, ImageDoubt
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
+from snapshots.documents.units import CutFile, KeptUnits, cut_file, kept_units
 from snapshots.model import Api, Workspace
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing, SourceFile
@@ -88,7 +91,7 @@ def compile_workspace(
         for api in definitions.workspace.apis
     ]
     now = None if git is None else started_ns // 1_000_000
-    pieces = [piece for update in updates for piece in cut_into_pieces(root, update.api, update.changed, now)]
+    pieces = [piece for update in updates for piece in update.work(now)]
     compiled: list[CompiledPiece] = []
     if pieces:
         compiler = PieceCompiler(root, cache.directory, definitions)
@@ -97,7 +100,7 @@ def compile_workspace(
     for update in updates:
         update.join([piece for piece in compiled if piece.piece.api == update.api.uid])
     renamed = renamed_entries(definitions.workspace, [update.refers() for update in updates])
-    again = [piece for update in updates for piece in update.by_old_ids(root, definitions.workspace, renamed, now)]
+    again = [piece for update in updates for piece in update.by_old_ids(definitions.workspace, renamed, now)]
     if again:
         compiler = PieceCompiler(root, cache.directory, definitions)
         compiled = compile_pieces(compiler, again, workers, partial(progress, "compiling"))
@@ -161,14 +164,13 @@ class _ApiUpdate:
             previous = None
         self._previous, self._numbers = previous, files.numbers
         before = previous.files if previous is not None else None
-        self._files = compare(
-            files,
-            git,
-            before,
-            started_ns,
-            lambda number: file_digest(root, files.source(number)),
-            states(root),
-        )
+        self._root, self._state_of = root, states(root)
+        self._before: pa.Table | None = None
+        self._cut: dict[int, CutFile | None] = {}
+        """The large files that were read, by number; ``None`` for one that could not be."""
+        self._files = compare(files, git, before, started_ns, self._digest_of, self._state_of)
+        self._units: dict[str, list[UnitState]] = {}
+        self._kept_units = self._unchanged_units(has_git=git is not None)
         self.changed = self._sources(self._files.changed)
         self._index, self._references = INDEX.empty_table(), REFERENCES.empty_table()
         self._chunks: list[str] = []
@@ -179,16 +181,78 @@ class _ApiUpdate:
         sources = [(number, self._listed.source(number)) for number in numbers]
         return [(number, source, self._dates.get(source.path)) for number, source in sources]
 
+    def _digest_of(self, number: int) -> str:
+        source = self._listed.source(number)
+        if not is_bulk(source):
+            return file_digest(self._root, source)
+        cut = self._cut_of(number)
+        return cut.digest if cut is not None else ""
+
+    def _cut_of(self, number: int) -> CutFile | None:
+        if number not in self._cut:
+            try:
+                self._cut[number] = cut_file(self._root / self._listed.source(number).path)
+            except OSError:
+                self._cut[number] = None
+        return self._cut[number]
+
+    def _unchanged_units(self, *, has_git: bool) -> dict[int, tuple[int, KeptUnits]]:
+        """Return the remembered number, and the units that are as they were, of each large file that changed."""
+        found: dict[int, tuple[int, KeptUnits]] = {}
+        if self._previous is None:
+            return found
+        before = {path: number for number, path in enumerate(self._previous.files.paths)}
+        for number in self._files.changed:
+            path = self._files.paths[number]
+            if path not in before or path not in self._previous.units or not is_bulk(self._listed.source(number)):
+                continue
+            cut = self._cut_of(number)
+            if cut is not None and self._has_own_dates(before[path], has_git=has_git):
+                units = self._previous.units[path]
+                digests = [unit.digest if self._is_usable(unit) else None for unit in units]
+                found[number] = (before[path], kept_units(cut, digests, [unit.lines for unit in units]))
+        return found
+
+    def _has_own_dates(self, number: int, *, has_git: bool) -> bool:
+        """Return whether no version in a file had a date from git, or would have one now."""
+        assert self._previous is not None  # noqa: S101 - for mypy
+        index = self._index_before()
+        ways = np.unique(index["dated"].to_numpy()[index["file"].to_numpy() == number]).tolist()
+        return set(ways) <= ({GIVEN} if has_git else {GIVEN, GUESSED, NOT_KNOWN})
+
+    def _is_usable(self, unit: UnitState) -> bool:
+        findings = msgspec.msgpack.decode(unit.findings, type=Findings)
+        return all(self._state_of(asset.path) == asset.state for asset in findings.assets)
+
+    def work(self, now: int | None) -> Iterator[Piece]:
+        """Return the work to compile what changed. ``now`` is as in ``Piece``."""
+        yield from self._work(self.changed, now)
+
+    def _work(self, files: list[tuple[int, SourceFile, GitRange | None]], now: int | None) -> Iterator[Piece]:
+        small = []
+        for file in files:
+            cut = self._cut_of(file[0]) if is_bulk(file[1]) else None
+            if cut is None:
+                small.append(file)
+                continue
+            _, kept = self._kept_units.get(file[0], (0, None))
+            units = [(at, unit) for at, unit in enumerate(cut.units) if kept is None or at not in kept.before]
+            yield from pieces_of_units(self.api, file, units, now)
+        yield from cut_into_pieces(self.api, small, now)
+
     def refers(self) -> Refers:
         return Refers(self.api, self._index, self._references)
 
     def join(self, compiled: list[CompiledPiece]) -> None:
         """Join the rows that were kept and the rows just compiled."""
         self._index, self._references, self._chunks, reused = self._kept()
+        if self._previous is not None and self._previous.units:
+            kept = {self._files.paths[number] for number in self._files.moved.tolist() if number >= 0}
+            self._units = {path: units for path, units in self._previous.units.items() if path in kept}
         self._is_as_before = reused and not compiled
         self._add(compiled)
 
-    def by_old_ids(self, root: Path, workspace: Workspace, renamed: Renamed, now: int | None) -> list[Piece]:
+    def by_old_ids(self, workspace: Workspace, renamed: Renamed, now: int | None) -> list[Piece]:
         """Return the work to compile the files again that refer to entries by old IDs.
 
         Their rows until now are forgotten. The next build compiles them again too, since it depends on other files
@@ -203,38 +267,51 @@ class _ApiUpdate:
         self._references = self._references.filter(pc.invert(pc.is_in(self._references["file"], value_set=without)))
         for number in numbers:
             self._files.forget(number)
-        pieces = cut_into_pieces(root, self.api, self._sources(numbers), now)
-        return [replace(piece, renamed=renamed) for piece in pieces]
+            self._units.pop(self._files.paths[number], None)
+            self._kept_units.pop(number, None)
+        return [replace(piece, renamed=renamed) for piece in self._work(self._sources(numbers), now)]
 
     def join_again(self, compiled: list[CompiledPiece]) -> None:
         """Join the rows of files compiled again."""
         for piece in compiled:
             piece.digests.clear()
+            for unit in piece.units.values():
+                unit.digest = b""
         self._add(compiled)
 
     def _add(self, compiled: list[CompiledPiece]) -> None:
         indexes, reference_tables, chunks = [self._index], [self._references], self._chunks
-        line_offset: dict[int, int] = {}
-        digests: dict[int, list[str]] = {}
+        units: dict[int, dict[int, UnitState]] = {number: {} for number in self._kept_units}
         for piece in compiled:
-            offset = 0
-            if piece.piece.end is not None:
-                number = piece.piece.files[0][0]
-                offset = line_offset.get(number, 0)
-                line_offset[number] = offset + piece.lines
             for number, found in piece.findings.items():
-                self._files.add(number, found, offset)
+                self._files.add(number, found, 0)
             for number, digest in piece.digests.items():
-                digests.setdefault(number, []).append(digest)
-            reference_tables.append(_moved_lines(piece.references, offset))
+                self._files.read(number, digest)
+            if piece.units:
+                units.setdefault(piece.piece.files[0][0], {}).update(piece.units)
+            reference_tables.append(piece.references)
             if piece.chunk is not None:
                 name, rows = piece.chunk
-                indexes.append(_in_chunk(rows, len(chunks), offset))
+                indexes.append(_replace(rows, "chunk", np.full(len(rows), len(chunks), dtype=np.int32)))
                 chunks.append(name)
-        for number, parts in digests.items():
-            self._files.read(number, joined_digest(parts))
+        for number, of_file in units.items():
+            self._add_units(number, of_file)
         self._index = pa.concat_tables(indexes).combine_chunks()
         self._references = pa.concat_tables(reference_tables).combine_chunks()
+
+    def _add_units(self, number: int, compiled: dict[int, UnitState]) -> None:
+        """Note the units of a large file, those that were just compiled and those that are as they were."""
+        cut, path = self._cut_of(number), self._files.paths[number]
+        assert cut is not None  # noqa: S101 - it was cut to be compiled, for mypy
+        _, kept = self._kept_units.pop(number, (0, None))
+        if kept is not None and self._previous is not None:
+            before = self._previous.units[path]
+            compiled |= {at: before[old] for at, old in kept.before.items()}
+        self._units[path] = [compiled[at] for at in range(len(cut.units))]
+        for unit, state in zip(cut.units, self._units[path], strict=True):
+            self._files.add(number, msgspec.msgpack.decode(state.findings, type=Findings), unit.first)
+        if all(unit.digest == state.digest for unit, state in zip(cut.units, self._units[path], strict=True)):
+            self._files.read(number, cut.digest)  # else it changed since, and is read again by the next build
 
     def finish(self) -> tuple[CompiledApi, ApiState]:
         """Return the rows, and the state to remember."""
@@ -249,33 +326,59 @@ class _ApiUpdate:
             names = (self._cache.new_name("index"), self._cache.new_name("refs"))
             write_arrow(index, self._cache.path(names[0]))
             write_arrow(references, self._cache.path(names[1]))
-        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names)
+        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names, self._units)
         paths = [self._cache.path(name) for name in chunks]
         return CompiledApi(self.api, index, references, self._files.paths, paths), state
 
     def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
         """Return index, references and chunks of the unchanged files, and whether no file changed, came or went."""
-        nothing = (INDEX.empty_table(), REFERENCES.empty_table(), list[str](), False)
         if self._previous is None:
-            return nothing
+            return INDEX.empty_table(), REFERENCES.empty_table(), [], False
+        index = self._index_before()
         try:
-            index = read_arrow(self._cache.path(self._previous.index))
             references = read_arrow(self._cache.path(self._previous.references))
         except (OSError, pa.ArrowInvalid):
             raise CacheDamaged(self._cache.directory) from None
-        if not (index.schema.equals(INDEX) and references.schema.equals(REFERENCES)):  # of another program
+        if not references.schema.equals(REFERENCES):  # of another program
             raise CacheDamaged(self._cache.directory)
         renumbered = self._files.moved
         same = len(renumbered) == len(self._files.paths) and not self.changed and bool((renumbered >= 0).all())
         if same:
             return index, references, list(self._previous.chunks), True
-        index = _renumber(index, "file", renumbered)
-        references = _renumber(references, "file", renumbered)
+        index, references = self._moved(index), self._moved(references)
         used = np.unique(index["chunk"].to_numpy())
         chunk_numbers = np.full(len(self._previous.chunks), -1, dtype=np.int32)
         chunk_numbers[used] = np.arange(len(used))
         index = _renumber(index, "chunk", chunk_numbers)
         return index, references, [self._previous.chunks[number] for number in used.tolist()], False
+
+    def _index_before(self) -> pa.Table:
+        """Return the index of the last build, read once."""
+        assert self._previous is not None  # noqa: S101 - for mypy
+        if self._before is None:
+            try:
+                self._before = read_arrow(self._cache.path(self._previous.index))
+            except (OSError, pa.ArrowInvalid):
+                raise CacheDamaged(self._cache.directory) from None
+            if not self._before.schema.equals(INDEX):  # of another program
+                raise CacheDamaged(self._cache.directory)
+        return self._before
+
+    def _moved(self, rows: pa.Table) -> pa.Table:
+        """Return those of the last build's rows that are kept, with the present numbers of their files and lines."""
+        files, lines = rows["file"].to_numpy(), rows["line"].to_numpy()
+        numbers = self._files.moved[files] if len(files) else np.zeros(0, dtype=np.int32)
+        if self._kept_units:
+            numbers, lines = numbers.copy(), lines.copy()
+        for number, (before, kept) in self._kept_units.items():
+            at = np.flatnonzero(files == before)
+            moved = kept.moved_lines(lines[at])
+            lines[at] = moved
+            numbers[at] = np.where(moved < 0, -1, number)
+        keep = numbers >= 0
+        if not keep.all():
+            rows, numbers, lines = rows.filter(pa.array(keep)), numbers[keep], lines[keep]
+        return _replace(_replace(rows, "file", numbers), "line", lines)
 
     def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
         """Join small chunks if there are many, so that the chunks of single edits do not add up."""
@@ -374,15 +477,6 @@ def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa
 def _replace(table: pa.Table, column: str, values: np.ndarray[Any, Any]) -> pa.Table:
     at = table.schema.get_field_index(column)
     return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
-
-
-def _in_chunk(index: pa.Table, chunk: int, line_offset: int) -> pa.Table:
-    index = _replace(index, "chunk", np.full(len(index), chunk, dtype=np.int32))
-    return _moved_lines(index, line_offset)
-
-
-def _moved_lines(table: pa.Table, offset: int) -> pa.Table:
-    return _replace(table, "line", table["line"].to_numpy() + offset) if offset else table
 
 
 def _repeated(api: Api, kind: str, what: str, count: int) -> str:

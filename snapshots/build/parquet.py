@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from snapshots.build.chunks import ChunkReader, arrow_field
 from snapshots.build.settings import WriteSettings
-from snapshots.columns import DIGEST_COLUMN, DRAFT_KEY_COLUMN, Column, ColumnType
+from snapshots.columns import DIGEST_COLUMN, DRAFT_KEY_COLUMN, OWN, Column, ColumnType, own_column, own_member
 
 GROUP_ROWS = 16_384
 GROUP_BYTES = 16 << 20
@@ -28,6 +28,9 @@ class FilePlan(msgspec.Struct, frozen=True):
     """The rows of one data file, in final order, and the places of their content."""
 
     columns: tuple[Column, ...]
+    """Those of the file that say something to everybody."""
+    own: tuple[Column, ...]
+    """Those that only readers need, which the file has in one struct."""
     chunk: Ints
     """Chunk number of each row."""
     row: Ints
@@ -43,15 +46,21 @@ class FilePlan(msgspec.Struct, frozen=True):
 
 def write_parquet(plan: FilePlan, chunks: Sequence[Path], path: Path, settings: WriteSettings) -> None:
     """Write the rows of ``plan`` to ``path``, reading them from ``chunks`` a row group at a time."""
-    with RowSource(plan, chunks) as rows, _writer(path, plan.columns, settings) as writer:
+    schema = schema_of((*plan.columns, own_column(plan.own)))
+    with RowSource(plan, chunks) as rows, _writer(path, plan, schema, settings) as writer:
         for first, end in row_groups(plan.size):
-            writer.write_table(rows.table(first, end), row_group_size=end - first)
+            found = rows.columns(first, end)
+            # Of texts in structs, Parquet's writer knows no views.
+            inside = [_plain(found[column.name]) for column in plan.own]
+            struct = pa.StructArray.from_arrays(inside, fields=list(schema.field(OWN).type))
+            arrays = [*(found[column.name] for column in plan.columns), struct]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=end - first)
 
 
 def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[str]) -> pa.Buffer:
     """Return columns of the rows of ``plan`` as a Parquet file in memory, not compressed: it is read once, and soon."""
     memory = pa.BufferOutputStream()
-    schema = pa.schema([schema_of(plan.columns).field(name) for name in names])
+    schema = pa.schema([schema_of((*plan.columns, *plan.own)).field(name) for name in names])
     with (
         RowSource(plan, chunks) as rows,
         pq.ParquetWriter(
@@ -59,7 +68,9 @@ def columns_in_memory(plan: FilePlan, chunks: Sequence[Path], names: Sequence[st
         ) as writer,
     ):
         for first, end in row_groups(plan.size):
-            writer.write_table(rows.table(first, end).select(list(names)), row_group_size=end - first)
+            found = rows.columns(first, end)
+            table = pa.Table.from_arrays([found[name] for name in names], schema=schema)
+            writer.write_table(table, row_group_size=end - first)
     return memory.getvalue()
 
 
@@ -69,13 +80,19 @@ def schema_of(columns: Sequence[Column]) -> pa.Schema:
     return pa.schema([field.with_type(pa.string_view()) if _is_text(field.type) else field for field in stored])
 
 
-def _writer(path: Path, columns: Sequence[Column], settings: WriteSettings) -> pq.ParquetWriter:
+def _plain(values: pa.Array) -> pa.Array:
+    return values.cast(pa.string()) if pa.types.is_string_view(values.type) else values
+
+
+def _writer(path: Path, plan: FilePlan, schema: pa.Schema, settings: WriteSettings) -> pq.ParquetWriter:
     wide = (ColumnType.TEXT, ColumnType.STRUCT)
-    narrow = [c.name for c in columns if c.type not in wide or c.name == "id"]
-    repeating = [c.name for c in columns if c.type is ColumnType.TIMESTAMP or (c.is_list and not c.inside)]
+    named = {column.name: column for column in plan.columns}
+    named |= {f"{OWN}.{own_member(column.name)}": column for column in plan.own}
+    narrow = [name for name, c in named.items() if c.type not in wide or name == "id"]
+    repeating = [name for name, c in named.items() if c.type is ColumnType.TIMESTAMP or (c.is_list and not c.inside)]
     return pq.ParquetWriter(
         path,
-        schema_of(columns),
+        schema,
         compression=settings.compression,
         compression_level=settings.level,
         use_dictionary=repeating,
@@ -101,7 +118,6 @@ class RowSource:
 
     def __init__(self, plan: FilePlan, chunks: Sequence[Path]) -> None:
         self._plan, self._chunks = plan, chunks
-        self._schema = schema_of(plan.columns)
         self._readers: dict[int, ChunkReader] = {}
 
     def __enter__(self) -> Self:
@@ -111,8 +127,9 @@ class RowSource:
         for reader in self._readers.values():
             reader.close()
 
-    def table(self, first: int, end: int) -> pa.Table:
-        """Return the rows from ``first`` to before ``end`` in final order, and release those of the call before."""
+    def columns(self, first: int, end: int) -> dict[str, pa.Array]:
+        """Return the rows from ``first`` to before ``end`` in final order, and release those of the call before. Texts
+        are views."""
         plan = self._plan
         for reader in self._readers.values():
             reader.release()
@@ -123,7 +140,7 @@ class RowSource:
             found[DRAFT_KEY_COLUMN] = plan.draft_keys.slice(first, end - first)
         else:
             found[DIGEST_COLUMN] = _row_digests(plan.digests.slice(first, end - first))
-        return pa.Table.from_arrays([found[column.name] for column in plan.columns], schema=self._schema)
+        return found
 
 
 def _gather(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.aliases.reading import Renamed
-from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings
+from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings, UnitState
 from snapshots.build.chunks import REFERENCES, chunk_columns, references_of, write_chunk
 from snapshots.build.workers import BuildWorkers, WorkerDied
 from snapshots.compile.assets import Assets
@@ -20,16 +22,20 @@ from snapshots.compile.entries import ApiCompiler, Repeated
 from snapshots.compile.entry_ids import id_maker
 from snapshots.compile.links import Links
 from snapshots.compile.richtext import RichText
+from snapshots.compile.rows import CompiledRows
 from snapshots.definitions.model import Definitions
 from snapshots.documents.document import Format
 from snapshots.documents.read import read_documents
+from snapshots.documents.units import Unit, unit_digest
 from snapshots.model import Api
 from snapshots.problems import ParquetryError, Problems
 from snapshots.sources.listing import SourceFile
 from snapshots.sources.site_paths import SitePaths
 
 PIECE_BYTES = 32 << 20
-"""Source bytes of one piece of work: a larger JSONL file is cut into ranges of about this size."""
+"""Source bytes of one piece of work, about."""
+BULK_BYTES = 1 << 20
+"""A JSONL file of more bytes than this is cut into units."""
 PIECE_FILES = 1024
 POOL_BYTES = 4 << 20
 POOL_FILES = 600
@@ -43,14 +49,13 @@ GitRange = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of work: some files of one API, or a byte range of a JSONL file that ends at a line's end."""
+    """A piece of work: some files of one API, or units of a large JSONL file."""
 
     api: str
     files: tuple[tuple[int, SourceFile, GitRange | None], ...]
     """(file number, file, first and last commit)."""
-    start: int = 0
-    end: int | None = None
-    """The byte range of the only file; ``None`` means whole files."""
+    units: tuple[tuple[int, Unit], ...] = ()
+    """The units of the only file, each with its position in it; none means whole files."""
     uncommitted_at: int | None = None
     """The present, UTC milliseconds, at which a file without commits is new; ``None`` where there is no checkout."""
     renamed: Renamed = field(default_factory=dict)
@@ -67,9 +72,9 @@ class CompiledPiece:
     references: pa.Table
     findings: dict[int, Findings]
     digests: dict[int, str]
-    """Content digest of each file, or of the byte range."""
-    lines: int
-    """Line ends in the byte range, by which the next range's line numbers are moved."""
+    """Content digest of each file."""
+    units: dict[int, UnitState] = field(default_factory=dict)
+    """In place of these two, for a piece of units: their states by position."""
 
 
 def made_ids(definitions: Definitions) -> dict[str, dict[str, str]]:
@@ -115,36 +120,28 @@ def content_digest(data: bytes) -> str:
     return blake3(data).hexdigest(16)
 
 
-def joined_digest(parts: list[str]) -> str:
-    """Return a file's digest, made of the digests of its ranges; a file read whole has one range."""
-    return parts[0] if len(parts) == 1 else content_digest("".join(parts).encode())
-
-
 def file_digest(root: Path, source: SourceFile) -> str:
     """Return the digest of a file as it is now, ``""`` when it cannot be read."""
-    path = root / source.path
     try:
-        ranges = list(_ranges(path, source))
-        with path.open("rb") as file:
-            return joined_digest([content_digest(file.read(end - start)) for start, end in ranges])
+        return content_digest((root / source.path).read_bytes())
     except OSError:
         return ""
 
 
+def is_bulk(source: SourceFile) -> bool:
+    """Return whether a file is compiled in units."""
+    return source.format is Format.JSONL and source.size > BULK_BYTES
+
+
 def cut_into_pieces(
-    root: Path, api: Api, files: list[tuple[int, SourceFile, GitRange | None]], uncommitted_at: int | None
+    api: Api, files: list[tuple[int, SourceFile, GitRange | None]], uncommitted_at: int | None
 ) -> Iterator[Piece]:
-    """Group small files together and cut bulk files at line ends; ``uncommitted_at`` is as in ``Piece``."""
+    """Group files together; ``uncommitted_at`` is as in ``Piece``."""
     batch: list[tuple[int, SourceFile, GitRange | None]] = []
     size = 0
     for item in files:
-        source = item[1]
-        if _is_bulk(source):
-            for start, end in _ranges(root / source.path, source):
-                yield Piece(api.uid, (item,), start, end, uncommitted_at)
-            continue
         batch.append(item)
-        size += source.size
+        size += item[1].size
         if len(batch) >= PIECE_FILES or size >= PIECE_BYTES:
             yield Piece(api.uid, tuple(batch), uncommitted_at=uncommitted_at)
             batch, size = [], 0
@@ -152,23 +149,20 @@ def cut_into_pieces(
         yield Piece(api.uid, tuple(batch), uncommitted_at=uncommitted_at)
 
 
-def _is_bulk(source: SourceFile) -> bool:
-    return source.format is Format.JSONL and source.size > PIECE_BYTES
-
-
-def _ranges(path: Path, source: SourceFile) -> Iterator[tuple[int, int]]:
-    """Return the byte ranges in which a file is compiled: all of it, or parts of a bulk file that end with a line."""
-    if not _is_bulk(source):
-        yield 0, source.size
-        return
-    with path.open("rb") as file:
-        start = 0
-        while start < source.size:
-            file.seek(min(source.size, start + PIECE_BYTES))
-            file.readline()
-            end = max(file.tell(), start + 1)
-            yield start, end
-            start = end
+def pieces_of_units(
+    api: Api, file: tuple[int, SourceFile, GitRange | None], units: list[tuple[int, Unit]], uncommitted_at: int | None
+) -> Iterator[Piece]:
+    """Group units of a file together."""
+    batch: list[tuple[int, Unit]] = []
+    size = 0
+    for at, unit in units:
+        batch.append((at, unit))
+        size += unit.end - unit.start
+        if size >= PIECE_BYTES:
+            yield Piece(api.uid, (file,), tuple(batch), uncommitted_at)
+            batch, size = [], 0
+    if batch:
+        yield Piece(api.uid, (file,), tuple(batch), uncommitted_at)
 
 
 class PieceCompiler:
@@ -209,47 +203,92 @@ class PieceCompiler:
             piece.renamed,
         )
         self._rich_text.lead_on(piece.renamed)
+        if piece.units:
+            return self._compile_units(piece, api, compiler)
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
-        lines = 0
         for number, source, git in piece.files:
-            problems, repeated = Problems(), Repeated()
-            data = self._read(source, piece, problems)
+            problems = Problems()
+            data = self._read(source, problems)
             if data is not None:
                 digests[number] = content_digest(data)
-                if piece.end is not None:
-                    lines = data.count(b"\n")
-                documents = read_documents(
-                    source.path,
-                    source.format,
-                    data,
-                    problems,
-                    api_source.collection,
-                    is_translation=source.lang not in (None, workspace.main_language),
-                )
-                compiler.compile(source, number, documents, problems, repeated, git, piece.uncommitted_at)
-            findings[number] = Findings(
-                problems.kept, problems.counts, repeated.counts, list(self._assets.used.values())
-            )
-            self._assets.used.clear()
+            findings[number] = self._compile(piece, compiler, number, source, git, data, problems)
         rows = compiler.rows()
-        chunk = None
-        if rows.lang:
-            name = BuildCache.new_name("rows")
-            chunk = (name, write_chunk(rows, chunk_columns(workspace, api), self.cache / name))
-        return CompiledPiece(piece, chunk, references_of(rows), findings, digests, lines)
+        return CompiledPiece(piece, self._chunk(api, rows), references_of(rows), findings, digests)
 
-    def _read(self, source: SourceFile, piece: Piece, problems: Problems) -> bytes | None:
+    def _compile_units(self, piece: Piece, api: Api, compiler: ApiCompiler) -> CompiledPiece:
+        """Compile units of a file; while that lasts, a unit's number stands for that of a file."""
+        [(number, source, git)] = piece.files
+        units: dict[int, UnitState] = {}
+        for at, unit in piece.units:
+            problems = Problems()
+            data = self._read(source, problems, unit)
+            found = self._compile(piece, compiler, at, source, git, data, problems)
+            encoded = msgspec.Raw(msgspec.msgpack.encode(found))
+            # What could not be read has no digest that a unit has.
+            units[at] = UnitState(unit_digest(data) if data else b"", data.count(b"\n") if data else 0, encoded)
+        rows = compiler.rows()
+        references = _of_file(references_of(rows), number, piece.units)
+        chunk = self._chunk(api, rows)
+        if chunk is not None:
+            chunk = (chunk[0], _of_file(chunk[1], number, piece.units))
+        return CompiledPiece(piece, chunk, references, {}, {}, units)
+
+    def _compile(
+        self,
+        piece: Piece,
+        compiler: ApiCompiler,
+        number: int,
+        source: SourceFile,
+        git: GitRange | None,
+        data: bytes | None,
+        problems: Problems,
+    ) -> Findings:
+        """Compile the content of a file, or of a unit, under a number; return what was found in it."""
+        repeated = Repeated()
+        if data is not None:
+            documents = read_documents(
+                source.path,
+                source.format,
+                data,
+                problems,
+                self._definitions.sources[piece.api].collection,
+                is_translation=source.lang not in (None, self._definitions.workspace.main_language),
+            )
+            compiler.compile(source, number, documents, problems, repeated, git, piece.uncommitted_at)
+        found = Findings(problems.kept, problems.counts, repeated.counts, list(self._assets.used.values()))
+        self._assets.used.clear()
+        return found
+
+    def _chunk(self, api: Api, rows: CompiledRows) -> tuple[str, pa.Table] | None:
+        if not rows.lang:
+            return None
+        name = BuildCache.new_name("rows")
+        return name, write_chunk(rows, chunk_columns(self._definitions.workspace, api), self.cache / name)
+
+    def _read(self, source: SourceFile, problems: Problems, unit: Unit | None = None) -> bytes | None:
         try:
             with open(f"{self._root}/{source.path}", "rb") as file:  # noqa: PTH123 - a Path costs as much as the file
-                if piece.end is None:
+                if unit is None:
                     return file.read()
-                file.seek(piece.start)
-                return file.read(piece.end - piece.start)
+                file.seek(unit.start)
+                return file.read(unit.end - unit.start)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
             return None
+
+
+def _of_file(table: pa.Table, number: int, units: Sequence[tuple[int, Unit]]) -> pa.Table:
+    """Return rows whose files are units as rows of the file with this number, with its line numbers."""
+    firsts = np.zeros(max(at for at, _ in units) + 1, dtype=np.int32)
+    for at, unit in units:
+        firsts[at] = unit.first
+    lines = table["line"].to_numpy() + firsts[table["file"].to_numpy()]
+    for name, values in (("line", lines), ("file", np.full(len(table), number))):
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, pa.int32()))
+    return table
 
 
 _compiler: PieceCompiler | None = None
@@ -327,9 +366,9 @@ def _compiled_one_by_one(
         try:
             results += workers.run(_compile_in_worker, [piece], _size, lambda _done, _total: None)
         except WorkerDied:
-            half = len(piece.files) // 2
-            if half:
-                waiting += [replace(piece, files=piece.files[half:]), replace(piece, files=piece.files[:half])]
+            halves = _halves(piece)
+            if halves:
+                waiting += halves
                 continue
             deadly.append(piece)
             if len(deadly) > MOST_DEADLY:
@@ -337,7 +376,7 @@ def _compiled_one_by_one(
             results.append(_without_rows(piece))
         done += _size(piece)
         progress(done, total)
-    for piece in deadly:  # without a digest of any of its ranges, a file is read again by the next build
+    for piece in deadly:  # without a digest, a file is read again by the next build
         for one in results:
             if one.piece.api == piece.api:
                 one.digests.pop(piece.files[0][0], None)
@@ -346,6 +385,17 @@ def _compiled_one_by_one(
     else:
         note.unlink(missing_ok=True)
     return results
+
+
+def _halves(piece: Piece) -> list[Piece]:
+    """Return a piece in two, the second first; none where it is one file or unit."""
+    if piece.units:
+        half = len(piece.units) // 2
+        parts = [replace(piece, units=piece.units[half:]), replace(piece, units=piece.units[:half])]
+    else:
+        half = len(piece.files) // 2
+        parts = [replace(piece, files=piece.files[half:]), replace(piece, files=piece.files[:half])]
+    return parts if half else []
 
 
 def _without_rows(piece: Piece) -> CompiledPiece:
@@ -361,12 +411,15 @@ def _without_rows(piece: Piece) -> CompiledPiece:
         "another way; or it takes more memory than there is",
         in_version=True,
     )
-    return CompiledPiece(
-        piece, None, REFERENCES.empty_table(), {number: Findings(problems.kept, problems.counts)}, {}, 0
-    )
+    found = Findings(problems.kept, problems.counts)
+    if piece.units:
+        encoded = msgspec.Raw(msgspec.msgpack.encode(found))
+        units = {at: UnitState(b"", 0, encoded) for at, _ in piece.units}
+        return CompiledPiece(piece, None, REFERENCES.empty_table(), {}, {}, units)
+    return CompiledPiece(piece, None, REFERENCES.empty_table(), {number: found}, {})
 
 
 def _size(piece: Piece) -> int:
-    if piece.end is not None:
-        return piece.end - piece.start
+    if piece.units:
+        return sum(unit.end - unit.start for _, unit in piece.units)
     return sum(source.size for _, source, _ in piece.files)

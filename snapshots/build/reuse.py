@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from snapshots.build.cache import BuildCache, FileMark
 from snapshots.build.file_plans import PlannedFile
 from snapshots.build.settings import FULL, WriteSettings
 from snapshots.columns import FileKind
@@ -23,14 +24,49 @@ RecordedFile: TypeAlias = tuple[Path, DataFile]
 """A file, and its facts as the manifest records them."""
 
 
+class SoundFiles:
+    """The data files of a store that were found to be as they were written: one is read again only when it changed on
+    the disk since then."""
+
+    def __init__(self, cache: BuildCache) -> None:
+        self._cache = cache
+        self._known = cache.load_sound()
+        self._met: dict[str, FileMark] = {}
+
+    def has(self, path: Path, file: DataFile) -> bool:
+        """Return whether a file agrees with its manifest."""
+        try:
+            mark = _mark(path)
+        except OSError:
+            return False
+        if self._known.get(file.sha256) != mark and altered(path, file) is not None:
+            return False
+        self._met[file.sha256] = mark
+        return True
+
+    def add(self, path: Path, sha256: str) -> None:
+        """Note a file that was just written."""
+        self._met[sha256] = _mark(path)
+
+    def save(self) -> None:
+        """Remember the files met in this build, and forget all others."""
+        self._cache.save_sound(self._met)
+
+
+def _mark(path: Path) -> FileMark:
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 class OlderFiles:
     """The files of the newest versions and of the current one.
 
     With the settings ``FULL``, files of versions marked as quick are left out: the same content has the same bytes.
     """
 
-    def __init__(self, target: WorkspaceStore, settings: WriteSettings) -> None:
+    def __init__(self, target: WorkspaceStore, settings: WriteSettings, sound: SoundFiles) -> None:
         self._target = target
+        self._sound = sound
         current = target.current()
         versions = ([current.version] if current is not None else []) + target.versions()[:_NEWEST]
         self._manifests: list[Manifest] = []
@@ -60,7 +96,7 @@ class OlderFiles:
             source = self._target.bring_file(version, file)
         except StoreError:
             return None  # lost, or out of reach: it can be written
-        if not _is_sound(source, file):
+        if not self._sound.has(source, file):
             return None
         path.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
         link_or_copy(source, path)
@@ -70,8 +106,9 @@ class OlderFiles:
         """Return older versions of the ``planned`` file, each with its index, the current version's first."""
         found = []
         for manifest in self._manifests:
-            data = manifest.file(planned.api, planned.lang)
-            index = manifest.file(planned.api, planned.lang, FileKind.SEARCH)
+            about = (planned.api, planned.lang)
+            data = {file.segment: file for file in manifest.files_of(*about)}.get(planned.segment)
+            index = {file.segment: file for file in manifest.files_of(*about, FileKind.SEARCH)}.get(planned.segment)
             if data is not None and index is not None and index.content == search_content(data.content):
                 with suppress(StoreError):
                     paths = [self._target.bring_file(manifest.version, file) for file in (data, index)]

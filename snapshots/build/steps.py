@@ -66,6 +66,7 @@ def plan(
     workers: BuildWorkers,
     tell: Callable[[str, int, int], None],
     published: Store | None,
+    segment_entries: int,
 ) -> Plan:
     """Compile the changed files and check all versions. Where git has no dates, the versions in the store ``published``
     tell which translations are older than their originals."""
@@ -102,7 +103,7 @@ def plan(
     problems.merge(told(history, found))
     with ThreadPoolExecutor(1) as beside:
         references = beside.submit(check_references, workspace, checked)
-        planned = [file for api in checked for file in planned_files(workspace, api)]
+        planned = [file for api in checked for file in planned_files(workspace, api, segment_entries)]
         translations = _translations(inputs, git, checked, published, problems)
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
@@ -177,14 +178,15 @@ def write(
     workers: BuildWorkers,
     tell: Callable[[str, int, int], None],
     settings: WriteSettings,
+    segment_entries: int,
 ) -> list[DataFile]:
     """Put the planned files into a staged version, compiling all once more if rows in the cache are damaged."""
     try:
-        return write_files(planned, target, staging, workers, tell, settings)
+        return write_files(planned, target, staging, workers, tell, settings, cache)
     except CacheUnreadable:
         cache.clear()
-        again = plan(inputs, cache, Problems(), workers, tell, None)
-        return write_files(again.files, target, staging, workers, tell, settings)
+        again = plan(inputs, cache, Problems(), workers, tell, None, segment_entries)
+        return write_files(again.files, target, staging, workers, tell, settings, cache)
 
 
 def breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:

@@ -78,17 +78,18 @@ class FileDiff:
     lang: str
     draft: bool
     added: pa.Array
-    """Entry IDs, in the new file's order."""
+    """Entry IDs, in default order."""
     removed: pa.Array
-    """Entry IDs, in the old file's order."""
+    """Entry IDs, in default order."""
     apis: tuple[Api | None, Api | None]
     """The definition before and now."""
-    _old: Path | None
-    _new: Path | None
+    _old: Sequence[Path]
+    _new: Sequence[Path]
+    """The files that differ."""
     _rows: tuple[Ints, Ints]
-    """The rows of changed language versions, in the old file and in the new one."""
+    """The rows of changed language versions, in the old files and in the new ones."""
     _only: tuple[Ints, Ints]
-    """The rows of removed language versions in the old file, and of added ones in the new one."""
+    """The rows of removed language versions in the old files, and of added ones in the new ones."""
 
     @property
     def changed(self) -> int:
@@ -97,10 +98,10 @@ class FileDiff:
 
     def changes(self) -> Iterator[EntryDifference]:
         """Return each changed version's changes, read by row group. Raises ``StoreError`` for an unreadable file."""
-        if self._old is None or self._new is None or not self.changed:
+        if not self._old or not self._new or not self.changed:
             return
         with ExitStack() as stack:
-            old, new = (stack.enter_context(opened_rows(path)) for path in (self._old, self._new))
+            old, new = (stack.enter_context(opened_rows(paths)) for paths in (self._old, self._new))
             for ours, theirs, _ in side_by_side(old, new, *self._rows):
                 for before, after in zip(_rows(ours), _rows(theirs), strict=True):
                     title = title_of(self.apis[1], msgspec.json.decode(after[JSON_COLUMN])) or after["id"]
@@ -114,14 +115,17 @@ class FileDiff:
         """Return the first added versions. Raises ``StoreError`` for an unreadable file."""
         return self._versions(self._new, self._only[1][:most], self.apis[1])
 
-    def _versions(self, path: Path | None, rows: Ints, api: Api | None) -> Iterator[Version]:
-        if path is None or not len(rows):
+    def _versions(self, paths: Sequence[Path], rows: Ints, api: Api | None) -> Iterator[Version]:
+        if not paths or not len(rows):
             return
-        with opened_rows(path) as opened:
-            for batch in rows_at(opened, rows):
+        ascending = np.argsort(rows, kind="stable")
+        found: list[Version] = []
+        with opened_rows(paths) as opened:
+            for batch in rows_at(opened, rows[ascending]):
                 for row in _rows(batch):
                     live = (row["live_from"], row["live_until"])
-                    yield version_of(api, row["id"], self.lang, row[JSON_COLUMN], draft=self.draft, live=live)
+                    found.append(version_of(api, row["id"], self.lang, row[JSON_COLUMN], draft=self.draft, live=live))
+        yield from (found[at] for at in np.argsort(ascending, kind="stable").tolist())
 
 
 class ComparedFile(Protocol):
@@ -204,10 +208,10 @@ class SnapshotDiff(Comparison[FileDiff]):
         wanted = pa.array(ids, pa.string())
         for lang in manifest.workspace.languages_of(api):
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
-                file = manifest.file(api, lang, kind)
-                if file is None:
+                files = manifest.files_of(api, lang, kind)
+                if not files:
                     continue
-                with opened_rows(store.bring_file(manifest.version, file)) as rows:
+                with opened_rows([store.bring_file(manifest.version, file) for file in files]) as rows:
                     there = rows.ids()
                 for one in there.filter(pc.is_in(there, value_set=wanted)).to_pylist():
                     found.setdefault(one, []).append((lang, kind is FileKind.DRAFTS))
@@ -226,8 +230,7 @@ class SnapshotDiff(Comparison[FileDiff]):
         """Return the files of an API in the new version. Raises ``StoreError``."""
         for lang in self.new.workspace.languages_of(api):
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
-                file = self.new.file(api, lang, kind)
-                if file is not None:
+                for file in self.new.files_of(api, lang, kind):
                     yield file, self._workspace_store.bring_file(self.new.version, file)
 
     def _renames(self, files: list[FileDiff]) -> list[Rename]:
@@ -268,14 +271,15 @@ def diff(
     published = published or workspace_store
     before, after = published.manifest(old), workspace_store.manifest(new)
     files = []
-    for one, other, file, apis in _pairs(before, after):
-        if one is not None and other is not None and one.content == other.content:
+    for lang, kind, apis, sides in _pairs(before, after):
+        ours, theirs = differing_files(*sides)
+        if not ours and not theirs:
             continue
         paths = (
-            None if one is None else published.bring_file(old, one),
-            None if other is None else workspace_store.bring_file(new, other),
+            [published.bring_file(old, file) for file in ours],
+            [workspace_store.bring_file(new, file) for file in theirs],
         )
-        found = _file_diff(apis, file, *paths, entries_only=entries_only)
+        found = _file_diff(apis, lang, kind, *paths, entries_only=entries_only)
         if len(found.added) or len(found.removed) or found.changed:
             files.append(found)
     schema = tuple(schema_changes(before.workspace, after.workspace))
@@ -283,11 +287,22 @@ def diff(
 
 
 _Apis: TypeAlias = tuple[Api | None, Api | None]
+_Files: TypeAlias = tuple[DataFile, ...]
 
 
-def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, DataFile | None, DataFile, _Apis]]:
-    """Return (old file, new file, one that is there, old and new definition) of every API, language and kind that one
-    of the two snapshots has."""
+def differing_files(old: Sequence[DataFile], new: Sequence[DataFile]) -> tuple[_Files, _Files]:
+    """Return those of the files of an API and language in two versions that the other does not have. An entry that is
+    in none of them is the same in both."""
+    same = {file.content for file in old} & {file.content for file in new}
+    return (
+        tuple(file for file in old if file.content not in same),
+        tuple(file for file in new if file.content not in same),
+    )
+
+
+def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[str, FileKind, _Apis, tuple[_Files, _Files]]]:
+    """Return language, kind, old and new definition, old and new files of every API, language and kind that one of the
+    two snapshots has."""
     pairs = paired_apis(old.workspace, new.workspace)
     matched = {before.uid for before, _ in pairs if before is not None}
     gone = [(api, None) for api in old.workspace.apis if api.uid not in matched]
@@ -295,35 +310,45 @@ def _pairs(old: Manifest, new: Manifest) -> Iterator[tuple[DataFile | None, Data
     for before, after in chain(pairs, gone):
         for lang in languages:
             for kind in (FileKind.PUBLISHED, FileKind.DRAFTS):
-                one = old.file(before, lang, kind) if before is not None else None
-                other = new.file(after, lang, kind) if after is not None else None
-                file = one or other
-                if file is not None:
-                    yield one, other, file, (before, after)
+                ours = old.files_of(before, lang, kind) if before is not None else ()
+                theirs = new.files_of(after, lang, kind) if after is not None else ()
+                if ours or theirs:
+                    yield lang, kind, (before, after), (ours, theirs)
 
 
-def _file_diff(apis: _Apis, file: DataFile, old: Path | None, new: Path | None, *, entries_only: bool) -> FileDiff:
+def _file_diff(
+    apis: _Apis, lang: str, kind: FileKind, old: Sequence[Path], new: Sequence[Path], *, entries_only: bool
+) -> FileDiff:
     nothing = np.zeros(0, dtype=np.int64)
     named = apis[1] or apis[0]
     assert named is not None  # noqa: S101 - a pair has one of them, for mypy
     with ExitStack() as stack:
-        ours = stack.enter_context(opened_rows(old)) if old is not None else None
-        theirs = stack.enter_context(opened_rows(new)) if new is not None else None
+        ours = stack.enter_context(opened_rows(old)) if old else None
+        theirs = stack.enter_context(opened_rows(new)) if new else None
         empty = pa.array([], pa.string())
         before = ours.ids() if ours is not None else empty
         after = theirs.ids() if theirs is not None else empty
         positions = pc.index_in(before, value_set=after)
-        only = (
-            np.flatnonzero(np.asarray(pc.is_null(positions))),
-            np.flatnonzero(np.asarray(pc.invert(pc.is_in(after, value_set=before)))),
-        )
-        removed, added = before.take(pa.array(only[0])), after.take(pa.array(only[1]))
+        removed = _in_default_order(ours, before, np.flatnonzero(np.asarray(pc.is_null(positions))))
+        is_new = pc.invert(pc.is_in(after, value_set=before))
+        added = _in_default_order(theirs, after, np.flatnonzero(np.asarray(is_new)))
         rows = (nothing, nothing)
         if ours is not None and theirs is not None and not entries_only:
             both = np.flatnonzero(np.asarray(pc.is_valid(positions)))
             rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(positions)).astype(np.int64))
-    is_draft = file.kind is FileKind.DRAFTS
-    return FileDiff(named.endpoint, file.lang, is_draft, added, removed, apis, old, new, rows, only)
+    is_draft = kind is FileKind.DRAFTS
+    ids = (after.take(pa.array(added)), before.take(pa.array(removed)))
+    return FileDiff(named.endpoint, lang, is_draft, *ids, apis, old, new, rows, (removed, added))
+
+
+def _in_default_order(opened: RowGroups | None, ids: pa.Array, rows: Ints) -> Ints:
+    """Return these rows, the last published first, as each file has its own."""
+    if opened is None or len(opened.starts) < 2 or not len(rows):
+        return rows
+    keys = pa.table({"published": opened.published()[rows], "id": ids.take(pa.array(rows))})
+    order = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")])
+    ordered: Ints = rows[order.to_numpy()]
+    return ordered
 
 
 def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:

@@ -73,7 +73,7 @@ def _references(files_of: FilesOf, api: Api, gone: _Ended) -> Iterator[EndedRefe
     pattern = f'"(?:{"|".join(map(re.escape, ids))})"'
     for file, path in files_of(api):
         is_draft = file.kind is FileKind.DRAFTS
-        with opened_rows(path) as rows:
+        with opened_rows([path]) as rows:
             for first, end in rows.bounds():
                 batch = rows.take(np.arange(first, end))
                 for row in batch.filter(pc.match_substring_regex(batch[JSON_COLUMN], pattern)).to_pylist():

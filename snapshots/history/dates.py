@@ -148,7 +148,8 @@ def _were_other(
             continue
         rows = index.filter(pa.array(marks & (index["lang"].to_numpy() == workspace.languages.index(file.lang))))
         try:
-            stored = pq.read_table(target.bring_file(manifest.version, file), columns=["id", "createdAt"])
+            with pq.ParquetFile(target.bring_file(manifest.version, file)) as opened:
+                stored = opened.read(columns=["id", "createdAt"])
         except (ParquetryError, OSError, pa.ArrowInvalid):
             continue  # damaged: it tells nothing
         found = pc.index_in(_one(stored["id"]), value_set=_one(rows["id"]))

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from snapshots.columns import search_column
+from snapshots.data_files.stored_columns import lifted, stored_name
 from snapshots.search.reuse import OlderBlock, OlderIndex
 from snapshots.search.runs import PADDING, Runs, ragged
 from snapshots.search.vocabulary import Vocabulary
@@ -158,7 +159,7 @@ class _Texts:
 
     def at_once(self, field: str) -> int:
         """Return the number of texts of a field to read at a time: a part of ``_BATCH_ROWS``."""
-        size = self._bytes[search_column(field)]
+        size = self._bytes[stored_name(search_column(field), self._bytes)]
         rows = _BATCH_ROWS
         while not rows % 2 and rows * size > _BATCH_BYTES * self._rows:
             rows //= 2
@@ -166,12 +167,12 @@ class _Texts:
 
     def batches(self, field: str, at_once: int) -> Iterator[tuple[bool, pa.StringArray]]:
         """Return a field's texts (NULL: no text), ``at_once`` at a time, each batch with whether it begins a block."""
-        name = search_column(field)
+        name = stored_name(search_column(field), self._bytes)
         if name not in self._bytes:
             return
         read = rows = size = 0
         for batch in self._file.iter_batches(at_once, columns=[name], use_threads=False):
-            texts = batch.column(0)
+            texts = lifted(batch, [search_column(field)]).column(0)
             coming = len(texts) if read % _BATCH_ROWS else min(_BATCH_ROWS, self._rows - read)
             begins = rows + coming > BLOCK_ROWS
             if not read % _BATCH_ROWS:

@@ -18,11 +18,13 @@ from snapshots.store.assets.files import has_its_name
 from snapshots.store.assets.use import leased_assets
 from snapshots.store.current import VERSION
 from snapshots.store.durable import StoreError, reading
-from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest
+from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest, is_of_segment
 from snapshots.store.objects import Conflict, DamagedObject, ListedObject, MissingObject, Objects
 
 SNAPSHOTS: Final = "snapshots"
 ASSETS: Final = "assets"
+FILES: Final = "files"
+"""The folder of a workspace's data files in a bucket, where versions name one object for what they have in common."""
 DROPPED: Final = "dropped"
 """The object that tells of a version without a manifest that it is being deleted, not carried."""
 AT_ONCE: Final = 4
@@ -57,6 +59,40 @@ class Carried(msgspec.Struct):
 def version_folder(workspace: str, version: str) -> str:
     """Return the folder of a version's objects."""
     return f"{workspace}/{SNAPSHOTS}/{version}"
+
+
+def file_key(objects: Objects, workspace: str, version: str, file: DataFile) -> str:
+    """Return the key of a data file: in a bucket, that of one object of all versions that have it. A directory
+    has a name of it in each version, and buckets have those of versions before there were segments."""
+    return key_in(objects, directory_key(workspace, version, file), file.sha256)
+
+
+def directory_key(workspace: str, version: str, file: DataFile) -> str:
+    """Return the key of a data file in a directory."""
+    return f"{version_folder(workspace, version)}/{file.path}"
+
+
+def key_in(objects: Objects, key: str, sha256: str) -> str:
+    """Return the key of an object that has this key in a directory, and this SHA-256: another one in a bucket for a
+    file that versions share."""
+    workspace, folder, _, path = [*key.split("/", 3), "", "", ""][:4]
+    if not objects.shares_files or folder != SNAPSHOTS or not is_of_segment(path):
+        return key
+    return f"{workspace}/{FILES}/{path.removesuffix('.parquet')}.{sha256[:32]}.parquet"
+
+
+def file_keys(objects: Objects, manifest: Manifest) -> dict[str, DataFile]:
+    """Return a version's data files by key."""
+    return {file_key(objects, manifest.workspace.id, manifest.version, file): file for file in manifest.files}
+
+
+def listed_objects(objects: Objects, manifest: Manifest) -> dict[str, ListedObject]:
+    """Return the objects where a version's data files are, by key."""
+    workspace = manifest.workspace.id
+    folders = [version_folder(workspace, manifest.version)]
+    if objects.shares_files and any(file.is_of_segment for file in manifest.files):
+        folders.append(f"{workspace}/{FILES}")
+    return {one.key: one for folder in folders for one in objects.names(folder)}
 
 
 def listed_versions(objects: Objects, workspace: str) -> list[str]:
@@ -156,19 +192,9 @@ class _Carrying:
         self._bytes = 0
 
     def carried(self, manifest: bytes) -> Carried:
-        there = {one.key: one.bytes for one in self._target.names(self._folder)}
-        if f"{self._folder}/{DROPPED}" in there:
-            raise Conflict(
-                f"{self._target.location}/{self._folder} is being dropped by a prune. Wait for its end, or run "
-                "`cms snapshot prune` there if it was cut off."
-            )
-        missing = [file for file in self._manifest.files if there.get(self._key(file)) != file.bytes]
-        # What a killed attempt left half is not there at all, but another size can be an older damage.
-        self._target.delete(self._key(file) for file in missing if self._key(file) in there)
-        elsewhere = self._elsewhere() if missing else {}
-        self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
-        for_each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
-        with leased_assets(self._target, self._workspace, asset_keys(self._manifest)) as check:
+        shared = [key for key in file_keys(self._target, self._manifest) if not key.startswith(f"{self._folder}/")]
+        with leased_assets(self._target, self._workspace, [*asset_keys(self._manifest), *shared]) as check:
+            self._files()
             self._assets()
             check()
             self._target.create(f"{self._folder}/{MANIFEST}", manifest)
@@ -181,8 +207,26 @@ class _Carrying:
             self._assets()
         return self._done
 
+    def _files(self) -> None:
+        there = {key: one.bytes for key, one in listed_objects(self._target, self._manifest).items()}
+        if f"{self._folder}/{DROPPED}" in there:
+            raise Conflict(
+                f"{self._target.location}/{self._folder} is being dropped by a prune. Wait for its end, or run "
+                "`cms snapshot prune` there if it was cut off."
+            )
+        missing = [file for file in self._manifest.files if there.get(self._key(file)) != file.bytes]
+        # What a killed attempt left half is not there at all, but another size can be an older damage.
+        self._target.delete(self._key(file) for file in missing if self._key(file) in there)
+        # Of what a bucket shares, no other version has it either.
+        elsewhere = self._elsewhere() if not all(map(self._is_shared, missing)) else {}
+        self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
+        for_each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
+
+    def _is_shared(self, file: DataFile) -> bool:
+        return not self._key(file).startswith(f"{self._folder}/")
+
     def _key(self, file: DataFile) -> str:
-        return f"{self._folder}/{file.path}"
+        return file_key(self._target, self._workspace, self._manifest.version, file)
 
     def _elsewhere(self) -> dict[str, str]:
         """Return the keys of the data files that the target has, by their SHA-256."""
@@ -190,15 +234,16 @@ class _Carrying:
         for version in reversed(listed_versions(self._target, self._workspace)):
             with suppress(ParquetryError):  # a damaged version: nothing of it is used
                 manifest, _ = read_manifest(self._target, self._workspace, version)
-                folder = version_folder(self._workspace, version)
-                found |= {file.sha256: f"{folder}/{file.path}" for file in manifest.files}
+                found |= {file.sha256: key for key, file in file_keys(self._target, manifest).items()}
         return found
 
     def _file(self, file: DataFile, same: str | None) -> None:
-        if same is not None and file.bytes <= LARGEST_COPY and self._copied(file, same):
+        is_copied = same is not None and not self._is_shared(file) and file.bytes <= LARGEST_COPY
+        if is_copied and same is not None and self._copied(file, same):
             self._done.copied += file.bytes
         else:
-            self._target.take(self._key(file), self._source, file.bytes, file.sha256)
+            source_key = file_key(self._source, self._workspace, self._manifest.version, file)
+            self._target.take(self._key(file), self._source, source_key, file.bytes, file.sha256)
             self._done.sent += file.bytes
         self._done.files += 1
         self._bytes += file.bytes

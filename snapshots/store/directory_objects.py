@@ -182,10 +182,10 @@ class DirectoryObjects(Objects):
                 raise MissingObject(f"{path} is not there.") from None
         yield path
 
-    def take(self, key: str, source: Objects, size: int, sha256: str) -> None:
+    def take(self, key: str, source: Objects, source_key: str, size: int, sha256: str) -> None:
         """Make ``source`` write the object straight to its path, without a copy in between."""
         path = self._path(key)
-        source.fetch(key, path, size, sha256)
+        source.fetch(source_key, path, size, sha256)
         _begin_anew(path)
 
     def names(self, prefix: str) -> list[ListedObject]:

@@ -8,12 +8,16 @@ from typing import Any, Final
 import msgspec
 
 from snapshots.columns import FileKind
+from snapshots.data_files.segments import ALL
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
-FORMAT = 4
+FORMAT = 5
 """The newest snapshot format this program writes; it reads every older one and refuses newer ones. Since 2 there are
-search indexes, since 3 fields in groups and references to several APIs, since 4 a digest of each published row."""
+search indexes, since 3 fields in groups and references to several APIs, since 4 a digest of each published row, since
+5 segments, with all that only readers need in one column."""
+SEGMENTS_SINCE: Final = 5
+"""The first format whose files are by segment. In older ones, all entries of an API are in one."""
 DIGESTS_SINCE: Final = 4
 """The first format whose rows have digests (``DIGEST_COLUMN``)."""
 MANIFEST = "manifest.json"
@@ -64,6 +68,19 @@ class DataFile(msgspec.Struct, frozen=True):
     """SHA-256 of the rows' logical content: equal for equal content, so an unchanged file is linked."""
     scheduled: int = 0
     """The number of rows with the status ``scheduled``."""
+    segment: str = ALL
+    """The segment of its entries (``data_files.segments``); ``ALL`` in versions of formats without segments, too."""
+
+    @property
+    def is_of_segment(self) -> bool:
+        """Whether the file is one of those by segment."""
+        return is_of_segment(self.path)
+
+
+def is_of_segment(path: str) -> bool:
+    """Return whether a path in a version is that of a data file by segment: ``<lang>/<endpoint>/<segment>.parquet``,
+    and before that perhaps another folder."""
+    return path.count("/") > 1
 
 
 class LaggingTranslations(msgspec.Struct, frozen=True):
@@ -115,9 +132,10 @@ class Manifest(msgspec.Struct, frozen=True):
     lagging: tuple[LaggingTranslations, ...] | msgspec.UnsetType = msgspec.UNSET
     """``lagging_translations``; absent where an API has only one language, and in versions of older programs."""
 
-    def file(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> DataFile | None:
-        """Return the file with an API's versions in a language; ``None`` without such versions."""
-        return next((f for f in self.files if (f.api, f.lang, f.kind) == (api.uid, lang, kind)), None)
+    def files_of(self, api: Api, lang: str, kind: FileKind = FileKind.PUBLISHED) -> tuple[DataFile, ...]:
+        """Return the files with an API's versions in a language, by segment; none without such versions."""
+        found = [f for f in self.files if f.api == api.uid and f.lang == lang and f.kind is kind]
+        return tuple(sorted(found, key=lambda file: file.segment))
 
     @property
     def lagging_translations(self) -> tuple[LaggingTranslations, ...] | None:

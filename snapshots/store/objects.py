@@ -111,6 +111,8 @@ class Objects(ABC):
     loses_answers: ClassVar[bool] = True
     """Whether a change may have been made although it was told to have failed. Where that cannot be, a document needs
     no write ids."""
+    shares_files: bool = False
+    """Whether there is one object of a data file for all versions that have it. In a directory, each has a link."""
 
     @abstractmethod
     def read(self, key: str) -> ObjectContent | None:
@@ -195,12 +197,12 @@ class Objects(ABC):
         One that is not there is no error.
         """
 
-    def take(self, key: str, source: Objects, size: int, sha256: str) -> None:
-        """Create a large object as a copy of that of ``source`` under the same key.
+    def take(self, key: str, source: Objects, source_key: str, size: int, sha256: str) -> None:
+        """Create a large object as a copy of one of ``source``.
 
         Raises ``MissingObject`` and ``DamagedObject`` as ``source.fetch``, and ``Conflict`` as ``create``.
         """
-        with source.as_file(key, size, sha256) as path:
+        with source.as_file(source_key, size, sha256) as path:
             self.create(key, path)
 
     def edit(

@@ -21,8 +21,10 @@ from snapshots.store.assets.use import drop_assets
 from snapshots.store.carrying import (
     ASSETS,
     DROPPED,
+    FILES,
     SNAPSHOTS,
     asset_keys,
+    file_keys,
     listed_versions,
     read_manifest,
     version_folder,
@@ -71,18 +73,20 @@ def prune(
     _release(objects, workspace, dropped, versions)
     with suppress(ManifestError, DamagedObject):  # a damaged version may name any asset
         for cleaned in (objects, local):
-            freed += drop_assets(cleaned, workspace, partial(_unneeded_assets, objects, cleaned, workspace))
+            freed += drop_assets(cleaned, workspace, partial(_unneeded, objects, cleaned, workspace))
     return dropped, freed
 
 
-def _unneeded_assets(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
-    """Return the assets in ``cleaned`` that are at least a day old and that no version of the store names. Raises
-    ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
-    assets = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
-    versions = listed_versions(objects, workspace) if assets else []
-    digests = _digests(objects, workspace) if assets else {}
-    named = {asset for version in versions for asset in _named_assets(objects, workspace, version, digests)}
-    return [one for one in assets if one.key not in named]
+def _unneeded(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
+    """Return the data files that versions share, and the assets that are at least a day old, in ``cleaned``, that no
+    version of the store names. Raises ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
+    shared = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
+    if cleaned.shares_files:
+        shared += cleaned.names(f"{workspace}/{FILES}")
+    versions = listed_versions(objects, workspace) if shared else []
+    digests = _digests(objects, workspace) if shared else {}
+    named = {key for version in versions for key in _named(objects, workspace, version, digests)}
+    return [one for one in shared if one.key not in named]
 
 
 def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
@@ -129,12 +133,12 @@ def _digests(objects: Objects, workspace: str) -> Mapping[str, str]:
     return {} if found is None else found.manifests
 
 
-def _named_assets(objects: Objects, workspace: str, version: str, digests: Mapping[str, str]) -> list[str]:
+def _named(objects: Objects, workspace: str, version: str, digests: Mapping[str, str]) -> list[str]:
     try:
         manifest, _ = read_manifest(objects, workspace, version, digests.get(version))
     except MissingObject:  # somebody else has dropped it meanwhile
         return []
-    return asset_keys(manifest)
+    return [*asset_keys(manifest), *file_keys(objects, manifest)]
 
 
 def _manifest(workspace: str, version: str) -> str:

@@ -34,6 +34,7 @@ from snapshots.store.carrying import (
     Progress,
     carry,
     carry_assets,
+    file_key,
     listed_versions,
     manifest_digest,
     missing_assets,
@@ -59,7 +60,7 @@ from snapshots.store.manifest import MANIFEST, DataFile, Manifest
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, Objects, StoreUnreachable
 from snapshots.store.pruning import Chosen, prune
 from snapshots.store.staging import Staging, VersionExists, publish, seal, staged, sweep
-from snapshots.store.verification import altered_files, complaints, missing_files, touched_files
+from snapshots.store.verification import altered_files, complaints, drop_damaged, missing_files, touched_files
 
 _WORKSPACE_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -253,7 +254,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         """Return the path of one file of a version on this machine, fetched if need be. Raises as ``bring``."""
         path = self.path(version, file.path)
         if not path.exists():
-            self.objects.fetch(self._key(version, file.path), path, file.bytes, file.sha256)
+            self.objects.fetch(file_key(self.objects, self.id, version, file), path, file.bytes, file.sha256)
         return path
 
     def stage(self, version: str) -> AbstractContextManager[Staging]:
@@ -404,7 +405,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise
         except ParquetryError as error:
             return [*found, str(error)]
-        return [*found, *complaints(self.objects, version_folder(self.id, version), manifest, progress)]
+        return [*found, *complaints(self.objects, manifest, progress)]
 
     def prune(self, keep: int, spared: Collection[str] = ()) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one, the one before it, nor those ``spared``.
@@ -551,6 +552,11 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
     def is_whole(self, manifest: Manifest) -> bool:
         """Return whether all files of a version are there as they were built, as far as their sizes and times tell."""
         return next(touched_files(self.objects, manifest), None) is None
+
+    def drop_damaged(self, manifest: Manifest) -> None:
+        """Delete from a bucket the damaged files of a version that is not whole, which others may share: the next
+        build brings whole ones."""
+        drop_damaged(self.objects, manifest)
 
     def _check_usable(self, version: str, found: Current | None, *, opens: bool) -> str:
         """Return the SHA-256 of a version's manifest, of which all files are there. Raises as ``activate``."""

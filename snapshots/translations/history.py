@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 
 from snapshots.columns import DIGEST_COLUMN
 from snapshots.compile.rows import row_digest
+from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.problems import ParquetryError
-from snapshots.store.manifest import DIGESTS_SINCE, Manifest
+from snapshots.store.manifest import DIGESTS_SINCE, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
 from snapshots.translations.lagging import Marks, Pairs
 
@@ -53,26 +54,29 @@ class VersionHistory(msgspec.Struct):
     def _files(self, pairs: Pairs) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Return the IDs and digests of originals and translations in every version, the newest first; of versions in a
         row with the same files only once."""
-        known: tuple[str | None, ...] | None = None
+        known: list[list[str]] | None = None
         for manifest in self._known_manifests():
             api = manifest.workspace.api_by_uid(pairs.api.api.uid)
             if api is None:
                 return
-            files = [manifest.file(api, lang) for lang in (self.main_language, pairs.lang)]
-            contents = tuple(None if file is None else file.content for file in files)
+            files = [manifest.files_of(api, lang) for lang in (self.main_language, pairs.lang)]
+            contents = [[file.content for file in of_lang] for of_lang in files]
             if contents == known:
                 continue
             known = contents
             try:
-                paths = [
-                    None if file is None else self.workspace_store.path(manifest.version, file.path) for file in files
-                ]
-                original, translation = (
-                    _NOTHING if path is None else pq.read_table(path, columns=["id", DIGEST_COLUMN]) for path in paths
-                )
+                original, translation = (self._read(manifest, of_lang) for of_lang in files)
             except (OSError, pa.ArrowException):
                 return
             yield original, translation
+
+    def _read(self, manifest: Manifest, files: Sequence[DataFile]) -> pa.Table:
+        tables = [_NOTHING]
+        for file in files:
+            with pq.ParquetFile(self.workspace_store.path(manifest.version, file.path), pre_buffer=False) as opened:
+                read = opened.read(stored_as(_NOTHING.column_names, opened.schema_arrow))
+            tables.append(lifted(read, _NOTHING.column_names))
+        return pa.concat_tables(tables)
 
     def _known_manifests(self) -> list[Manifest]:
         if self._manifests is None:

@@ -35,11 +35,14 @@ class StoredTranslations:
         return next(of_language, LaggingTranslations(api.endpoint, lang, 0, ()))
 
     def _ids(self, api: Api, lang: str) -> pa.Array:
-        file = self._manifest.file(api, lang)
-        if file is None:
-            return pa.array([], pa.string())
-        path = self._workspace_store.bring_file(self._manifest.version, file)
-        try:
-            return pq.read_table(path, columns=["id"])["id"].combine_chunks()
-        except (pa.ArrowException, OSError, KeyError) as error:
-            raise StoreError(f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged.") from error
+        found: list[pa.Array] = []
+        for file in self._manifest.files_of(api, lang):
+            path = self._workspace_store.bring_file(self._manifest.version, file)
+            try:
+                with pq.ParquetFile(path) as opened:
+                    found += opened.read(columns=["id"])["id"].chunks
+            except (pa.ArrowException, OSError, KeyError) as error:
+                raise StoreError(
+                    f"{path} cannot be read: {error}. `cms snapshot verify` says what is damaged."
+                ) from error
+        return pa.chunked_array(found, pa.string()).combine_chunks()

@@ -106,7 +106,7 @@ def test_what_is_read_over_two_workers(tmp_path: Path) -> None:
         keeper = keeper_of(server)
         eventually(lambda: len(processes(server)) == 3 and scraped(server)["parquetry_keeper_running"] == 1)
         newer = site.publish("two", activate=False)
-        data = site.place.snapshots / newer / "en" / "posts.parquet"
+        data = site.place.snapshots / newer / "en/posts/all.parquet"
         damaged = bytes(len(data.read_bytes()))
         data.unlink()  # it may be the same file in both versions
         data.write_bytes(damaged)

@@ -11,6 +11,7 @@ from typing import Any
 from engine.access.keys.access import ACCESS
 from engine.access.keys.keys import Key
 from server.mirror.mirror_store import mirror_of
+from snapshots.store.carrying import file_key
 from snapshots.store.changes import announce
 from snapshots.store.objects import ANY, Objects
 from snapshots.store.store import CURRENT, SNAPSHOTS, Store
@@ -35,10 +36,17 @@ class BucketSite(Site):
         directory = self.place.snapshots / version
         files = [path for path in directory.rglob("*") if path.is_file()]
         for path in sorted(files, key=lambda path: path.name == "manifest.json"):
-            self.objects.create(f"{self.version_key(version)}/{path.relative_to(directory)}", path)
+            self.objects.create(self.object_key(version, path.relative_to(directory).as_posix()), path)
 
     def version_key(self, version: str) -> str:
         return f"{self.workspace}/{SNAPSHOTS}/{version}"
+
+    def object_key(self, version: str, path: str) -> str:
+        """The key in the bucket of a file of a version."""
+        files = {file.path: file for file in self.place.manifest(version).files}
+        if path not in files:
+            return f"{self.version_key(version)}/{path}"
+        return file_key(self.objects, self.workspace, version, files[path])
 
     def push_current(self) -> None:
         document = (self.place.directory / CURRENT).read_bytes()

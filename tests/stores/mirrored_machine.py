@@ -19,7 +19,9 @@ KEPT = 3600 * SECOND
 
 
 class Bucket(DirectoryObjects):
-    """A directory that counts what is asked of it, and can be out of reach."""
+    """A directory that counts what is asked of it, can be out of reach, and has data files as a bucket has them."""
+
+    shares_files = True
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -21,14 +21,19 @@ from snapshots.build.chunks import arrow_field, arrow_type
 from snapshots.columns import (
     DIGEST_COLUMN,
     JSON_COLUMN,
+    OWN,
     Column,
     ColumnType,
     FileKind,
-    columns,
+    file_path,
+    own_column,
+    own_columns,
+    public_columns,
     search_column,
     window_columns,
 )
 from snapshots.compile.rows import row_digest, said_digest
+from snapshots.data_files.segments import ALL, Division, divided, entry_number, entry_numbers
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
 from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
 from snapshots.times import format_datetime
@@ -47,9 +52,14 @@ def ms(text: str) -> int:
 
 
 def write_snapshot(
-    directory: Path, workspace: Workspace, published: Rows, drafts: Rows | None = None, version: str = VERSION
+    directory: Path,
+    workspace: Workspace,
+    published: Rows,
+    drafts: Rows | None = None,
+    version: str = VERSION,
+    segment_entries: int = 2,
 ) -> Manifest:
-    """Write a snapshot's files below ``directory`` and return its manifest.
+    """Write a snapshot's files below ``directory``, in segments of so many entries at most, and return its manifest.
 
     A row has ``id`` and field values, and may have the meta dates, ``live_from`` and ``live_until`` (UTC ms) and, as a
     draft, ``draft_key``.
@@ -66,7 +76,11 @@ def write_snapshot(
             assert api is not None
             complete = [_complete(api, row, windows) for row in rows]
             complete.sort(key=lambda row: (-row["publishedAt"], row["id"]))
-            files.append(_write(directory, workspace, api, lang, kind, complete))
+            division = _division(endpoint, segment_entries, published, drafts or {})
+            for at, name in enumerate(division.names):
+                of_segment = [row for row in complete if division.of_number(entry_number(row["id"])) == at]
+                if of_segment or name == ALL:
+                    files.append(_write(directory, workspace, api, lang, kind, of_segment, name))
     manifest = Manifest(
         format=FORMAT,
         version=version,
@@ -79,6 +93,11 @@ def write_snapshot(
     )
     (directory / MANIFEST).write_bytes(encode_manifest(manifest))
     return manifest
+
+
+def _division(endpoint: str, entries: int, *every: Rows) -> Division:
+    ids = {row["id"] for rows in every for (named, _), many in rows.items() if named == endpoint for row in many}
+    return divided(entry_numbers(ids), entries) if ids else Division([ALL])
 
 
 def _complete(api: Api, row: Row, windows: Mapping[tuple[str, str], dict[str, tuple[int, int]]]) -> dict[str, Any]:
@@ -104,18 +123,20 @@ def _complete(api: Api, row: Row, windows: Mapping[tuple[str, str], dict[str, tu
     return result
 
 
-def _write(directory: Path, workspace: Workspace, api: Api, lang: str, kind: FileKind, rows: Sequence[Row]) -> DataFile:
-    drafts = ".drafts" if kind is FileKind.DRAFTS else ""
-    path = f"{lang}/{api.endpoint}{drafts}.parquet"
+def _write(
+    directory: Path, workspace: Workspace, api: Api, lang: str, kind: FileKind, rows: Sequence[Row], segment: str
+) -> DataFile:
+    path = file_path(kind, lang, api.endpoint, segment)
     place = directory / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    chosen = list(columns(workspace, api, lang, kind))
-    schema = pa.schema(map(arrow_field, chosen))
-    arrays = [_array(column, rows) for column in chosen]
+    own = list(own_columns(workspace, api, lang, kind))
+    schema = pa.schema(map(arrow_field, [*public_columns(api), own_column(own)]))
+    struct = pa.StructArray.from_arrays([_array(one, rows) for one in own], fields=list(schema.field(OWN).type))
+    arrays = [*(_array(column, rows) for column in public_columns(api)), struct]
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), place, compression="zstd", store_schema=False)
     data = place.read_bytes()
     digest = hashlib.sha256(data).hexdigest()
-    return DataFile(path, api.uid, lang, kind, len(rows), len(data), digest, digest)
+    return DataFile(path, api.uid, lang, kind, len(rows), len(data), digest, digest, segment=segment)
 
 
 def _array(column: Column, rows: Sequence[Row]) -> pa.Array:

@@ -14,9 +14,20 @@ import pyarrow.parquet as pq
 from msgspec import UNSET
 
 from snapshots.build.chunks import arrow_type
-from snapshots.columns import FileKind, columns
+from snapshots.columns import (
+    DIGEST_COLUMN,
+    JSON_COLUMN,
+    OWN,
+    Column,
+    FileKind,
+    file_path,
+    own_columns,
+    own_member,
+    public_columns,
+)
 from snapshots.compile.assets import delivered_file
 from snapshots.compile.rows import row_digest, said_digest
+from snapshots.data_files.segments import ALL
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.assets.files import asset_name
 from snapshots.store.current import Current
@@ -69,23 +80,26 @@ def write_rows(directory: Path, api: Api, lang: str, kind: FileKind, rows: Itera
         "id": [row.id for row in found],
         "live_from": [row.live_from for row in found],
         "live_until": [row.live_until for row in found],
-        "_json": ["{}" for _ in found],
-        "_digest": [row_digest(said_digest((row.id, 0, 0, 0), b"{}")) for row in found],
+        JSON_COLUMN: ["{}" for _ in found],
+        DIGEST_COLUMN: [row_digest(said_digest((row.id, 0, 0, 0), b"{}")) for row in found],
     }
-    fields = []
-    arrays = []
-    for column in columns(ACME, api, lang, kind):
+
+    def array(column: Column) -> pa.Array:
         kind_of = arrow_type(column)
         empty: Any = [] if column.is_list else 0 if column.name.endswith("At") else None
         values = given.get(column.name, [empty] * len(found))
-        fields.append(pa.field(column.name, kind_of))
-        arrays.append(
+        return (
             pa.array(values, pa.int64()).cast(kind_of) if kind_of == pa.timestamp("ms") else pa.array(values, kind_of)
         )
-    relative = f"{lang}/{api.endpoint}{'.drafts' if kind is FileKind.DRAFTS else ''}.parquet"
+
+    public, own = list(public_columns(api)), list(own_columns(ACME, api, lang, kind))
+    struct = pa.StructArray.from_arrays([array(one) for one in own], names=[own_member(one.name) for one in own])
+    arrays = [*(array(one) for one in public), struct]
+    fields = [*(one.name for one in public), OWN]
+    relative = file_path(kind, lang, api.endpoint, ALL)
     path = directory / relative
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), path, row_group_size=1000)
+    pq.write_table(pa.Table.from_arrays(arrays, names=fields), path, row_group_size=1000)
     return data_file(directory, relative, api, lang, kind, len(found))
 
 

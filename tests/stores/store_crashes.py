@@ -202,11 +202,11 @@ def build(target: WorkspaceStore, first: DataFile, number: int, *, die_at: int |
     assert before is not None
     with target.stage(version_at(number)) as staging:
         linked = staging.directory / first.path
-        linked.parent.mkdir()
+        linked.parent.mkdir(parents=True)
         linked.hardlink_to(target.path(before.version, first.path))
-        copied = staging.directory / "en/blog.parquet"
-        copied.parent.mkdir()
-        copied.write_bytes(target.path(before.version, "en/blog.parquet").read_bytes())
+        copied = staging.directory / "en/blog/all.parquet"
+        copied.parent.mkdir(parents=True)
+        copied.write_bytes(target.path(before.version, "en/blog/all.parquet").read_bytes())
         other = next(file for file in target.manifest(before.version).files if file.lang == "en")
         target.publish(staging, manifest_of(version_at(number), [first, other]))
     target.activate(version_at(number), expected=before.version, by="builder", now=number)

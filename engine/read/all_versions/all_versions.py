@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from engine.access.drafts.draft import Draft, draft_of
-from engine.read.files.data_file import DRAFT_KEY, JSON, TITLE, file_as_table
+from engine.read.files.data_file import DRAFT_KEY, JSON, TITLE, files_as_table
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.query.parameters import parse_list_query
 from engine.read.query.plan import Criteria, Wanted, criteria_of
@@ -22,6 +22,7 @@ from engine.read.reader.data_files import DataFiles
 from engine.read.reader.statement import Row
 from engine.timeline.states import IN_STATE, STATES, State, state_at
 from snapshots.columns import FileKind
+from snapshots.data_files.segments import Division, entry_number
 from snapshots.model import ALWAYS, NEVER, Api
 from snapshots.store.manifest import DataFile, Manifest
 from snapshots.store.store import WorkspaceStore
@@ -84,16 +85,16 @@ class AllVersions:
         ``filters`` and ``orders`` as of a public list. Raises ``InvalidQuery``."""
         criteria = criteria_of(parse_list_query(query.encode()), api)
         files = [
-            file
+            files
             for lang in self.manifest.workspace.languages_of(api)
             for kind in (FileKind.DRAFTS, FileKind.PUBLISHED)
             if wanted.lang in (None, lang) and wanted.state in _STATES_OF[kind]
-            if (file := self.manifest.file(api, lang, kind)) is not None
+            if (files := self._of_entries(api, lang, kind, wanted.ids))
         ]
         rows = self._rows(api, files, criteria, wanted, _LISTED, now)
         if not rows and wanted.first:
             return Page(self.page(api, now, replace(wanted, first=0, count=1), query).total, ())
-        entries = tuple(self._listed(api, files[number], row, now) for _, number, *row in rows)
+        entries = tuple(self._listed(api, files[number][0], row, now) for _, number, *row in rows)
         return Page(rows[0][0] if rows else 0, entries)
 
     def versions(self, api: Api, entry: str, now: int) -> tuple[Listed, ...]:
@@ -103,7 +104,7 @@ class AllVersions:
     def content(self, api: Api, version: Listed) -> Content:
         """Return the content of a version of a list."""
         kind = FileKind.DRAFTS if version.state is State.DRAFT else FileKind.PUBLISHED
-        files = [one for one in (self.manifest.file(api, version.lang, kind),) if one is not None]
+        files = [one for one in (self._of_entries(api, version.lang, kind, [version.id]),) if one]
         for _, _, created, published, fields in self._rows(api, files, _ALL, Wanted(ids=[version.id]), _CONTENT):
             return Content(created, published, msgspec.json.decode(fields))
         raise SnapshotUnusable(
@@ -132,20 +133,32 @@ class AllVersions:
         languages = self.manifest.workspace.languages
         return tuple(sorted(found, key=lambda one: (languages.index(one.lang), one.id, one.state is not State.DRAFT)))
 
+    def _of_entries(self, api: Api, lang: str, kind: FileKind, ids: Collection[str] | None) -> tuple[DataFile, ...]:
+        """Return the files of an API, language and kind that may have these entries, ``None`` for all."""
+        files = self.manifest.files_of(api, lang, kind)
+        if ids is None or not files:
+            return files
+        division = Division([file.segment for file in files])
+        found = {division.of_number(entry_number(one)) for one in ids}
+        return tuple(file for at, file in enumerate(files) if at in found)
+
     def _rows(
         self,
         api: Api,
-        files: Sequence[DataFile],
+        files: Sequence[Sequence[DataFile]],
         criteria: Criteria,
         wanted: Wanted,
         columns: Sequence[str],
         now: int = 0,
     ) -> list[Row]:
         tables = [
-            file_as_table(
-                self._files.path(self.workspace_store.bring_file(self.manifest.version, file)), api, file.kind
+            files_as_table(
+                [self._files.path(self.workspace_store.bring_file(self.manifest.version, file)) for file in of_table],
+                api,
+                of_table[0].kind,
+                self.manifest,
             )
-            for file in files
+            for of_table in files
         ]
         if not tables:
             return []

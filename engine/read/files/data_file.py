@@ -1,4 +1,4 @@
-"""A data file of a snapshot as SQL: its rows, and from them the values of a table's columns (``tables``)."""
+"""Data files of a snapshot as SQL: their rows, and from them the values of a table's columns (``tables``)."""
 
 # ruff: noqa: S608 - identifiers come from the manifest, paths are quoted; no client text comes here
 from __future__ import annotations
@@ -9,43 +9,53 @@ from pathlib import Path
 from msgspec import UNSET
 
 from engine.identifiers import quoted
-from engine.read.files.tables import ROW, TableColumn, columns_of
-from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, REFERENCE_ID, FileKind
+from engine.read.files.tables import TableColumn, columns_of
+from snapshots.columns import DRAFT_KEY_COLUMN, JSON_COLUMN, OWN, REFERENCE_ID, FileKind, own_member
 from snapshots.model import KEPT_AS_FLAG, TEXT_TYPES, Api, FieldType, ValueKind
+from snapshots.store.manifest import SEGMENTS_SINCE, Manifest
 
 TITLE = quoted("@title")
-"""The column of ``file_as_table`` with the value of the API's first text field."""
+"""The column of ``files_as_table`` with the value of the API's first text field."""
 DRAFT_KEY = quoted("@draft_key")
-"""The column of ``file_as_table`` with the draft key that the content file gives."""
+"""The column of ``files_as_table`` with the draft key that the content file gives."""
 JSON = quoted("@json")
-"""The column of ``file_as_table`` with all fields, as JSON."""
+"""The column of ``files_as_table`` with all fields, as JSON."""
 
 
-def file_as_table(path: Path, api: Api, kind: FileKind, windows: Sequence[str] = ()) -> str:
-    """Return a data file as a table with the columns of one whose texts are not indexed, and the three above; with the
-    windows in some languages, which it has. It is read where it is, at each statement, and of its columns only those
-    that the statement names."""
-    values = {column.name: value_in_file(column, frozenset()) for column in columns_of(api, windows, is_indexed=False)}
+def files_as_table(paths: Sequence[Path], api: Api, kind: FileKind, manifest: Manifest) -> str:
+    """Return data files of a version, which are of one API, language and kind, as a table with the columns of one whose
+    texts are not indexed, and the three above. They are read where they are, at each statement, and of their columns
+    only those that the statement names."""
+    columns = columns_of(api, (), is_indexed=False)
+    values = {column.name: value_in_file(column, frozenset(), manifest) for column in columns}
     title = next((f"file.{quoted(field.id)}" for field in api.fields if field.type in TEXT_TYPES), "NULL::VARCHAR")
-    key = f"file.{quoted(DRAFT_KEY_COLUMN)}" if kind is FileKind.DRAFTS else "NULL::VARCHAR"
-    values |= {TITLE: title, DRAFT_KEY: key, JSON: f"file.{quoted(JSON_COLUMN)}"}
+    key = own_in_file(DRAFT_KEY_COLUMN, manifest) if kind is FileKind.DRAFTS else "NULL::VARCHAR"
+    values |= {TITLE: title, DRAFT_KEY: key, JSON: own_in_file(JSON_COLUMN, manifest)}
     named = ", ".join(f"{value} AS {name}" for name, value in values.items())
-    return f"(SELECT {named} FROM {rows_of_file(path)})"
+    return f"(SELECT {named} FROM {rows_of_files(paths)})"
 
 
-def rows_of_file(path: Path) -> str:
-    """Return the rows of a file; the position in the file is ``file_row_number``."""
-    return f"read_parquet({path_text(path)}, file_row_number=true, hive_partitioning=false) AS file"
+def rows_of_files(paths: Sequence[Path]) -> str:
+    """Return the rows of some files. ``file_index`` says of each in which it is, and ``file_row_number`` at which
+    position there."""
+    listed = ", ".join(map(path_text, paths))
+    return f"read_parquet([{listed}], file_row_number=true, hive_partitioning=false) AS file"
 
 
-def value_in_file(column: TableColumn, filled: Set[str]) -> str:
-    """Return the value of a table's column from a row of the file. ``filled``: fields of which every row has a visible
-    text."""
+def own_in_file(name: str, manifest: Manifest) -> str:
+    """Return a column that only readers need, from a row of a version's file."""
+    if manifest.format < SEGMENTS_SINCE:
+        return f"file.{quoted(name)}"
+    return f"file.{quoted(OWN)}.{quoted(own_member(name))}"
+
+
+def value_in_file(column: TableColumn, filled: Set[str], manifest: Manifest) -> str:
+    """Return the value of a table's column from a row of a version's file. ``filled``: fields of which every row has a
+    visible text."""
     field = column.field
-    if column.name == ROW:
-        return "file.file_row_number"
     if field is None:
-        return f"epoch_ms(file.{column.name})" if column.type == "BIGINT" else f"file.{column.name}"
+        name = f"file.{column.name}" if column.own is None else own_in_file(column.own, manifest)
+        return f"epoch_ms({name})" if column.type == "BIGINT" else name
     name = f"file.{quoted(field.id)}"
     if field.type is FieldType.RICHTEXT:
         # What has visible text is not empty. Reading a million bodies only to see that takes as long as all the rest.

@@ -1,4 +1,4 @@
-"""The parts of one version in the cache, opened together (design section 4)."""
+"""The parts of one version in the cache, and the tables over them, opened together (design section 4)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import duckdb
 import msgspec
 
 from engine.identifiers import quoted
+from engine.read.files.open_parts import close_part, opened_part
 from engine.read.files.opened_part import OpenedPart
-from engine.read.files.parts import Part
+from engine.read.files.opened_tables import OpenedTables
+from engine.read.files.parts import ApiParts, Part, VersionParts
 from engine.read.files.paths import CachePaths, tables_file
 from engine.read.files.plain_path import plain_path
 from engine.read.files.tables import Table, columns_of
 from engine.read.files.unusable import CacheUnfit
-from snapshots.model import Api
 from snapshots.store.manifest import Manifest
 
 _HEADERS: Final = 3 * 4096
@@ -26,35 +27,47 @@ _HEADERS: Final = 3 * 4096
 _numbers: Final = count(1)
 
 
+class OpenedApi(msgspec.Struct, frozen=True):
+    """An API's parts and tables, opened."""
+
+    parts: Sequence[OpenedPart]
+    tables: OpenedTables | None
+    """``None`` for an API without rows."""
+
+
 class OpenedVersion(msgspec.Struct, frozen=True):
-    """A version's parts, opened, and the connection that statements over them run on."""
+    """A version's parts and tables, opened, and the connection that statements over them run on."""
 
     connection: duckdb.DuckDBPyConnection
-    parts: Mapping[str, Sequence[OpenedPart]]
-    """By the ``uid`` of their API, in the order of its rows."""
+    apis: Mapping[str, OpenedApi]
+    """By ``uid``."""
     tables: Mapping[tuple[str, str], Table]
     """By the ``uid`` of an API and the language; where there are no rows, an empty one."""
+    paths: CachePaths
 
-    def all_parts(self) -> Iterator[OpenedPart]:
-        """The parts of all APIs."""
-        for parts in self.parts.values():
-            yield from parts
+    def all_files(self) -> Iterator[OpenedPart | OpenedTables]:
+        """The parts and tables of all APIs."""
+        for api in self.apis.values():
+            yield from api.parts
+            if api.tables is not None:
+                yield api.tables
 
     def close(self) -> None:
         """Close all files. No statement may be running."""
         self.connection.close()
-        for part in self.all_parts():
-            part.close()
+        for opened in self.all_files():
+            if isinstance(opened, OpenedPart):
+                close_part(self.paths.part(opened.part.name), opened)
+            else:
+                opened.close()
 
 
-def open_version(
-    paths: CachePaths, manifest: Manifest, parts: Mapping[str, Sequence[Part]], memory: str
-) -> OpenedVersion:
-    """Open a version's parts, which are those of its manifest. Their DuckDB files are read-only, and hardened:
-    statements reach no other file and change no setting.
+def open_version(paths: CachePaths, manifest: Manifest, parts: VersionParts, memory: str) -> OpenedVersion:
+    """Open a version's parts, which are those of its manifest, and the tables over them. Their DuckDB files are
+    read-only, and hardened: statements reach no other file and change no setting.
 
-    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` with the parts that are not there, or not
-    complete.
+    ``memory`` bounds DuckDB's memory, such as ``1GB``. Raises ``CacheUnfit`` with the parts and tables that are not
+    there, or not complete.
     """
     # Of its own: two databases of one process would write to the same files in it.
     spill = plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"
@@ -62,7 +75,7 @@ def open_version(
     opening = _Opening(connection, paths)
     try:
         for api in manifest.workspace.apis:
-            opening.add(api, parts[api.uid])
+            opening.add(parts[api.uid])
         opening.check()
         _add_empty_tables(connection, manifest, opening.tables)
         connection.execute("SET enable_external_access = false")
@@ -70,7 +83,7 @@ def open_version(
     except BaseException:
         opening.close()
         raise
-    return OpenedVersion(connection, opening.parts, opening.tables)
+    return opening.opened()
 
 
 def hardened(memory: str, spill: str) -> dict[str, str | bool | int | float | list[str]]:
@@ -87,28 +100,35 @@ def hardened(memory: str, spill: str) -> dict[str, str | bool | int | float | li
 
 
 class _Opening:
-    """Opens parts one after the other, and tells at the end which of them are not fit for use."""
+    """Opens parts and tables one after the other, and tells at the end which of them are not fit for use."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, paths: CachePaths) -> None:
         self._connection = connection
         self._paths = paths
-        self._unfit: dict[Part, str] = {}
-        self.parts: Final[dict[str, list[OpenedPart]]] = {}
+        self._unfit_parts: dict[Part, str] = {}
+        self._unfit_tables: dict[str, tuple[ApiParts, str]] = {}
+        self._apis: dict[str, OpenedApi] = {}
         self.tables: Final[dict[tuple[str, str], Table]] = {}
 
-    def add(self, api: Api, parts: Sequence[Part]) -> None:
-        """Open an API's parts."""
-        opened = self.parts[api.uid] = []
-        first = 0
-        for number, part in enumerate(parts):
-            directory, database = self._paths.part(part.name), f"{api.endpoint}@{number}"
+    def add(self, api: ApiParts) -> None:
+        """Open an API's parts and tables."""
+        parts: list[OpenedPart] = []
+        self._apis[api.api.uid] = OpenedApi(parts, None)
+        for part in api.parts:
             try:
-                self._attach(tables_file(directory), database)
-                opened.append(OpenedPart(directory, part, database, first))
-                self.tables.update({(api.uid, lang): table for lang, table in opened[-1].tables()})
+                parts.append(opened_part(self._paths.part(part.name), part))
             except Exception as error:  # whatever is wrong with a part, it is made again
-                self._unfit[part] = str(error) or type(error).__name__
-            first += part.rows
+                self._unfit_parts[part] = str(error) or type(error).__name__
+        if not api.parts:
+            return
+        directory, database = self._paths.tables(api.name), f"{api.api.endpoint}@"
+        try:
+            self._attach(tables_file(directory), database)
+            tables = OpenedTables(directory, api, database)
+            self._apis[api.api.uid] = OpenedApi(parts, tables)
+            self.tables.update({(api.api.uid, lang): table for lang, table in tables.tables().items()})
+        except Exception as error:  # as above
+            self._unfit_tables[api.name] = (api, str(error) or type(error).__name__)
 
     def _attach(self, file: Path, database: str) -> None:
         if not file.is_file():
@@ -117,29 +137,36 @@ class _Opening:
         self._connection.execute(f"ATTACH '{path}' AS {quoted(database)} (READ_ONLY)")
 
     def check(self) -> None:
-        """Raise ``CacheUnfit`` where a part could not be opened, or its DuckDB file is another one's, or cut off:
+        """Raise ``CacheUnfit`` where something could not be opened, or a DuckDB file is another one's, or cut off:
         opening reads little of a file, so that some request would be the first to notice."""
-        opened = [one for parts in self.parts.values() for one in parts]
+        opened = [one.tables for one in self._apis.values() if one.tables is not None]
         try:
             schemas = set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
             sizes = dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
         except duckdb.Error as error:  # it does not say which file it is about
             schemas, sizes = set(), {}
-            self._unfit |= dict.fromkeys((one.part for one in opened), str(error))
+            self._unfit_tables |= {one.api.name: (one.api, str(error)) for one in opened}
         for one in opened:
-            file = tables_file(self._paths.part(one.part.name))
-            if (one.database, one.part.name) not in schemas:
-                self._unfit.setdefault(one.part, f"{file.name} does not belong to it")
+            file, name = tables_file(self._paths.tables(one.api.name)), one.api.name
+            if (one.database, name) not in schemas:
+                self._unfit_tables.setdefault(name, (one.api, f"{file.name} does not belong to it"))
             elif not file.is_file() or file.stat().st_size < _HEADERS + sizes[one.database]:
-                self._unfit[one.part] = f"{file.name} is cut off"
-        for part, reason in self._unfit.items():
-            raise CacheUnfit(f"{self._paths.part(part.name)} cannot be read: {reason}.", list(self._unfit))
+                self._unfit_tables[name] = (one.api, f"{file.name} is cut off")
+        reasons = {self._paths.part(part.name): reason for part, reason in self._unfit_parts.items()}
+        reasons |= {self._paths.tables(name): reason for name, (_, reason) in self._unfit_tables.items()}
+        for directory, reason in reasons.items():
+            tables = [api for api, _ in self._unfit_tables.values()]
+            raise CacheUnfit(f"{directory} cannot be read: {reason}.", list(self._unfit_parts), tables)
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(statement).fetchall()
 
+    def opened(self) -> OpenedVersion:
+        """Return what was opened."""
+        return OpenedVersion(self._connection, self._apis, self.tables, self._paths)
+
     def close(self) -> None:
-        OpenedVersion(self._connection, self.parts, self.tables).close()
+        self.opened().close()
 
 
 def _add_empty_tables(

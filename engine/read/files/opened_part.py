@@ -7,7 +7,6 @@ blocks of neighbours: measured at a million rows of 2 KB, 300 bodies took 190 ms
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -16,11 +15,9 @@ from zlib import crc32
 import numpy as np
 from msgspec import UNSET
 
-from engine.identifiers import quoted
 from engine.read.files.array_file import ArrayFile
-from engine.read.files.entry_number import NUMBER_BITS
 from engine.read.files.parts import Part
-from engine.read.files.paths import bodies_file, search_file, tables_file
+from engine.read.files.paths import bodies_file, search_file
 from engine.read.files.row_arrays import (
     BODY_STARTS,
     CHECKS,
@@ -34,11 +31,12 @@ from engine.read.files.row_arrays import (
     references_array,
 )
 from engine.read.files.search_arrays import search_array
-from engine.read.files.tables import Table
+from engine.read.files.term_index import TermIndex
 from engine.read.files.unusable import SnapshotUnusable
 from engine.timeline.windows import Windows
 from engine.visibility import is_live
 from snapshots.columns import indexed_fields
+from snapshots.data_files.segments import NUMBER_BITS
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -46,24 +44,22 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 class OpenedPart:
     """The rows of a part, by their positions in it. Any number of threads may read at the same time."""
 
-    def __init__(self, directory: Path, part: Part, database: str, first: int) -> None:
-        """``directory`` is the part's directory, ``database`` what its DuckDB file is attached as, and ``first`` the
-        position of its first row among the rows of the API. Raises ``ValueError``, ``KeyError`` and others for
-        files that are damaged or another part's, and ``OSError``.
+    def __init__(self, directory: Path, part: Part) -> None:
+        """``directory`` is the part's directory. Raises ``ValueError``, ``KeyError`` and others for files that are
+        damaged or another part's, and ``OSError``.
         """
         self.part: Final = part
-        self.first: Final = first
-        self.end: Final = first + part.rows
-        """The position, among the rows of the API, after the part's last row."""
+        self.ranges: Final = {one.lang: rows for one, rows in part.ranges()}
+        """The positions of the rows in each language."""
         self.is_damaged = False
         """Whether a damage was found since the part was opened."""
-        self.database: Final = database
         self._directory: Final = directory
-        self._inode: Final = tables_file(directory).stat().st_ino
-        self.search: Final = ArrayFile(search_file(directory), part.token)
+        self.inode: Final = bodies_file(directory).stat().st_ino
+        self._search: Final = ArrayFile(search_file(directory), part.token)
+        self._indexes: dict[tuple[str, str], TermIndex] = {}
         for source in part.files if part.is_indexed else ():
             for field in indexed_fields(part.api):
-                self.search.numbers(search_array(source.lang, field, "texts"))
+                self._search.numbers(search_array(source.lang, field, "texts"))
         self._file: Final = ArrayFile(bodies_file(directory), part.token)
         file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
@@ -103,26 +99,32 @@ class OpenedPart:
             self._checked[row] = True
         return body
 
-    def live_row(self, number: int, rows: range, now: int) -> int | None:
-        """Return the row, among those of the API, of the entry with a number where that version is live at ``now`` (UTC
-        milliseconds). ``rows`` are those of one language in the part.
+    def live_position(self, number: int, lang: str, now: int) -> int | None:
+        """Return the position of the entry with a number where its version in a language is live at ``now`` (UTC
+        milliseconds).
 
         An ID that has no row takes the same steps as one whose version is not live: time does not tell which there are.
         """
-        if not rows:
-            return None
+        rows = self.ranges.get(lang, range(0))
         bucket = number >> self._shift
         found = None
         for at in range(self._buckets[bucket], self._buckets[bucket + 1]):
             if self._entries[at] == number and self._rows[at] in rows:
                 found = self._rows[at]
-        row = rows.start if found is None else found
-        live = is_live(self.live_from[row], self.live_until[row], now)
-        return self.first + row if live and found is not None else None
+        position = rows.start if found is None else found
+        live = is_live(self.live_from[position], self.live_until[position], now)
+        return position if live and found is not None else None
 
-    def windows(self, rows: range) -> tuple[Array, Windows]:
-        """Return the entry number and the live window of every version in ``rows``, which are those of one language in
-        the part. Entry numbers ascend."""
+    def index(self, lang: str, field: str) -> TermIndex:
+        """Return the index of a field's texts in a language."""
+        found = self._indexes.get((lang, field))
+        if found is None:
+            found = self._indexes[lang, field] = TermIndex(self._search, lang, field)
+        return found
+
+    def windows(self, lang: str) -> tuple[Array, Windows]:
+        """Return the entry number and the live window of every version in a language. Entry numbers ascend."""
+        rows = self.ranges.get(lang, range(0))
         numbers, positions = np.asarray(self._entries), np.asarray(self._rows)
         inside = (positions >= rows.start) & (positions < rows.stop)
         positions = positions[inside]
@@ -138,25 +140,16 @@ class OpenedPart:
         starts, _ = self._references[path]
         return self._reference_apis[path][starts[row] : starts[row + 1]].tolist()
 
-    def tables(self) -> Iterator[tuple[str, Table]]:
-        """The tables of the part with their languages."""
-        for one, rows in self.part.ranges():
-            name = f"{quoted(self.database)}.{quoted(self.part.name)}.{quoted(one.lang)}"
-            yield one.lang, Table(name, self.first + rows.start)
-
-    def is_read_by(self, statement: str) -> bool:
-        """Whether a statement, as SQL, reads tables of the part."""
-        return f"{quoted(self.database)}." in statement
-
     def discard(self) -> None:
-        """Mark the part as damaged and delete its tables, so that the next process that opens a version makes it
+        """Mark the part as damaged and delete its bodies, so that the next process that opens a version makes it
         again."""
         self.is_damaged = True
         with suppress(OSError):  # it is made again already, or cannot be
-            if tables_file(self._directory).stat().st_ino == self._inode:
-                tables_file(self._directory).unlink()
+            if bodies_file(self._directory).stat().st_ino == self.inode:
+                bodies_file(self._directory).unlink()
 
     def close(self) -> None:
         """Close the files. Nothing may be read any more."""
+        self._indexes.clear()
         self._file.close()
-        self.search.close()
+        self._search.close()

@@ -1,10 +1,11 @@
 """The paths of a workspace's files in the cache (design section 4):
 
-<cache>/<workspace>/making.lock                             held while files are made or dropped
-<cache>/<workspace>/layout-<n>/parts/<part>/tables.duckdb   the narrow columns that statements read
-<cache>/<workspace>/layout-<n>/parts/<part>/bodies          entries as JSON, and the arrays about rows by position
-<cache>/<workspace>/layout-<n>/parts/<part>/search          the search index
-<cache>/<workspace>/layout-<n>/versions/<version>           the names of a version's parts, one a line
+<cache>/<workspace>/making.lock                                held while files are made or dropped
+<cache>/<workspace>/layout-<n>/parts/<part>/bodies             entries as JSON, and the arrays about rows by position
+<cache>/<workspace>/layout-<n>/parts/<part>/search             the search index
+<cache>/<workspace>/layout-<n>/tables/<tables>/tables.duckdb   the narrow columns that statements read, of an API
+<cache>/<workspace>/layout-<n>/tables/<tables>/rows            where the body of each of their rows is
+<cache>/<workspace>/layout-<n>/versions/<version>              the names of a version's parts and tables, one a line
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-LAYOUT: Final = 10
+LAYOUT: Final = 11
 """Raised whenever the content of the files changes, so that files of another layout are made again."""
 LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""
@@ -42,16 +43,25 @@ class CachePaths(msgspec.Struct, frozen=True):
         return self.layout / "parts"
 
     @property
+    def all_tables(self) -> Path:
+        """The directory of all tables."""
+        return self.layout / "tables"
+
+    @property
     def versions(self) -> Path:
-        """The directory of the lists of parts."""
+        """The directory of the lists of what versions are made of."""
         return self.layout / "versions"
 
     def part(self, name: str) -> Path:
         """The directory of a part."""
         return self.parts / name
 
+    def tables(self, name: str) -> Path:
+        """The directory of an API's tables."""
+        return self.all_tables / name
+
     def version(self, version: str) -> Path:
-        """The list of a version's parts: there once all of them are made."""
+        """The list of a version's parts and tables."""
         return self.versions / version
 
 
@@ -60,9 +70,14 @@ def cache_paths(cache_dir: Path, workspace: str) -> CachePaths:
     return CachePaths(cache_dir / workspace)
 
 
-def tables_file(part: Path) -> Path:
-    """The DuckDB file in a part's directory."""
-    return part / "tables.duckdb"
+def tables_file(tables: Path) -> Path:
+    """The DuckDB file in the directory of an API's tables."""
+    return tables / "tables.duckdb"
+
+
+def rows_file(tables: Path) -> Path:
+    """The file with the places of rows in the directory of an API's tables."""
+    return tables / "rows"
 
 
 def bodies_file(part: Path) -> Path:

@@ -1,7 +1,8 @@
-"""The arrays beside the bodies: facts about a part's rows, by position (design section 4).
+"""The arrays beside the bodies, facts about a part's rows by position; and those beside an API's tables (design
+section 4).
 
 Written when a part is made, by ``engine.read.materialise.part_rows``, and read by ``opened_part``. A row is named by
-its position in the part, an entry by its number (``entry_number``).
+its position in the part, an entry by its number (``snapshots.data_files.segments``).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ENTRY_ROWS: Final = "entry rows"
 ENTRY_STARTS: Final = "entry starts"
 """A power of two of buckets, by the first bits of a number: where each begins in ``ENTRIES``, and at last where they
 end."""
+UNNAMED: Final = ""
+"""Stands for the endpoint where a reference to one of several APIs names none."""
 
 
 def references_array(path: str) -> str:
@@ -40,3 +43,11 @@ def reference_apis(path: str) -> str:
 def reference_starts(path: str) -> str:
     """The name of an array: the index in ``references_array`` at which each row begins, and the end of the last."""
     return f"reference starts {path}"
+
+
+PARTS: Final = "parts"
+"""Beside the tables: the number of the part that each row of the API is in."""
+POSITIONS: Final = "positions"
+"""Beside the tables: the position of each row in its part."""
+ROWS: Final = "rows"
+"""Beside the tables: the row of each position in a part, part after part."""

@@ -1,8 +1,9 @@
-"""The names and columns in a part's DuckDB file, which ``materialise.write_tables`` makes and statements read.
+"""The names and columns in the DuckDB file of an API's tables, which ``materialise.write_tables`` makes and statements
+read.
 
-Each data file has one table, named by its language, in a schema that is named by the part. Rows are in the order of the
-file, which is the default order (``publishedAt`` descending, ``id`` ascending): a row's position in the file is its
-``rowid``. ``@`` stands in no endpoint, field ID or language code, so a name with it never meets one of those.
+Each language has one table, whatever segments its rows are in, in a schema that is named by the digest of them all.
+Rows are in default order (``publishedAt`` descending, ``id`` ascending), and the position of a row is its ``rowid``.
+``@`` stands in no endpoint, field ID or language code, so a name with it never meets one of those.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from engine.identifiers import quoted
 from snapshots.columns import search_column, window_columns
 from snapshots.model import KEPT_AS_FLAG, META_DATES, TEXT_TYPES, Api, Field, ValueKind
 
-ROW: Final = "_rn"
-"""The row's position in the file, which equals ``rowid``."""
+PART: Final = '"@part"'
+"""The column with the number of the part that has a row's body and texts."""
+AT: Final = '"@at"'
+"""The column with the row's position in that part."""
 VIEW_TOTALS: Final = '"@views"'
 """The table in memory, as SQL, with all-time counts: ``id``, ``total``; replaced when the counts change."""
 _TYPES: Final = {
@@ -37,6 +40,8 @@ class TableColumn(msgspec.Struct, frozen=True):
     type: str
     field: Field | None = None
     """The field whose value the column has; ``None`` for a column of the row itself."""
+    own: str | None = None
+    """The column of a data file that has the value, for one that only readers need."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -55,17 +60,17 @@ class Table(msgspec.Struct, frozen=True):
 
 def columns_of(api: Api, windows: Sequence[str], *, is_indexed: bool) -> Iterator[TableColumn]:
     """The columns of a table whose rows carry the windows of these languages; texts that are indexed have none."""
-    yield TableColumn(ROW, "BIGINT")
     yield TableColumn('"id"', "VARCHAR")
     for name in (*META_DATES, "live_from", "live_until"):
         yield TableColumn(quoted(name), "BIGINT")
     for lang in windows:
         for name in window_columns(lang):
-            yield TableColumn(quoted(name), "BIGINT")
+            yield TableColumn(quoted(name), "BIGINT", own=name)
     for field in api.fields:
         yield TableColumn(value_column(field.id), _type(field), field)
         if field.type in TEXT_TYPES and not is_indexed:
-            yield TableColumn(quoted(search_column(field.id)), "VARCHAR")
+            name = search_column(field.id)
+            yield TableColumn(quoted(name), "VARCHAR", own=name)
 
 
 def _type(field: Field) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from snapshots.problems import ParquetryError
 
 if TYPE_CHECKING:
-    from engine.read.files.parts import Part
+    from engine.read.files.parts import ApiParts, Part
 
 
 class SnapshotUnusable(ParquetryError):
@@ -16,8 +16,10 @@ class SnapshotUnusable(ParquetryError):
 
 
 class CacheUnfit(SnapshotUnusable):
-    """Parts in the cache are missing or damaged: they have to be made again."""
+    """Parts or tables in the cache are missing or damaged: they have to be made again."""
 
-    def __init__(self, message: str, parts: Sequence[Part]) -> None:
+    def __init__(self, message: str, parts: Sequence[Part], tables: Sequence[ApiParts] = ()) -> None:
         super().__init__(message)
         self.parts = parts
+        self.tables = tables
+        """The APIs whose tables these are. Those of which a part is made again can be opened as they are."""

@@ -1,4 +1,4 @@
-"""Make the three files of a part in the cache from its data files: tables, bodies, search (design section 4)."""
+"""Make the files in the cache: of a part from its data files, of tables from all of an API (design section 4)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 import duckdb
 
-from engine.read.files.parts import Part
-from engine.read.files.paths import bodies_file, search_file, tables_file
+from engine.read.files.array_file import ArrayFileWriter
+from engine.read.files.parts import ApiParts, Part
+from engine.read.files.paths import CachePaths, bodies_file, rows_file, search_file, tables_file
 from engine.read.files.unusable import SnapshotUnusable
+from engine.read.materialise.base_tables import Base
 from engine.read.materialise.part_rows import PartRows
 from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.materialise.version_files import VersionFiles
@@ -23,7 +25,7 @@ from snapshots.store.manifest import Manifest
 
 
 @contextmanager
-def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: MaterialiseSettings) -> Iterator[PartMaker]:
+def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: MaterialiseSettings) -> Iterator[Maker]:
     """Yield the maker of a version's parts, whose files are verified. ``scratch`` is a directory to spill to."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": str(settings.threads),
@@ -36,26 +38,41 @@ def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: Mate
     }
     files = VersionFiles(snapshot_dir, manifest)
     with duckdb.connect(":memory:", config=config) as connection:
-        yield PartMaker(files, TablesWriter(connection, files))
+        yield Maker(files, TablesWriter(connection, files))
 
 
-class PartMaker:
-    """Makes parts of one version, one after the other."""
+class Maker:
+    """Makes parts and tables of one version, one after the other. What is made is complete, and on the disk."""
 
     def __init__(self, files: VersionFiles, tables: TablesWriter) -> None:
         self._files = files
         self._tables = tables
 
     def make(self, part: Part, directory: Path) -> None:
-        """Write the files of a part into an empty directory. They are complete, and on the disk, when this returns.
-        Raises ``SnapshotUnusable`` and ``OSError``."""
+        """Write the files of a part into an empty directory. Raises ``SnapshotUnusable`` and ``OSError``."""
         token = part.token
+        with (
+            self._told(),
+            BodiesWriter(bodies_file(directory), token) as bodies,
+            SearchWriter(search_file(directory), token) as search,
+        ):
+            self._fill(part, bodies, search)
+
+    def make_tables(self, api: ApiParts, directory: Path, paths: CachePaths, base: Base | None) -> None:
+        """Write the files of an API's tables into an empty directory, from data files and the ``base``. All parts are
+        in the cache. Raises as ``make``; where the base is damaged, ``duckdb.Error``."""
+        with self._told(passing=duckdb.Error if base is not None else ()):
+            places = self._tables.write(tables_file(directory), api, paths, base)
+            with ArrayFileWriter(rows_file(directory), api.token) as rows:
+                for name, values in places:
+                    rows.append(name, values)
+
+    @contextmanager
+    def _told(self, passing: type[Exception] | tuple[()] = ()) -> Iterator[None]:
         try:
-            with (
-                BodiesWriter(bodies_file(directory), token) as bodies,
-                SearchWriter(search_file(directory), token) as search,
-            ):
-                self._fill(part, tables_file(directory), bodies, search)
+            yield
+        except passing:
+            raise
         except (SnapshotUnusable, OSError):
             raise
         except Exception as error:  # whatever files say that no build has checked
@@ -65,32 +82,26 @@ class PartMaker:
                 "Build it again, or activate another snapshot version."
             ) from None
 
-    def _fill(self, part: Part, tables: Path, bodies: BodiesWriter, search: SearchWriter) -> None:
-        # One thread inserts the rows, which keeps their order; the others copy the texts meanwhile.
+    def _fill(self, part: Part, bodies: BodiesWriter, search: SearchWriter) -> None:
         with ThreadPoolExecutor(3) as pool:
             copying = pool.submit(bodies.write, part.api, [self._files.path(one.data) for one in part.files])
             reading = pool.submit(self._write_texts, part, search)
             rows = PartRows(self._files, part)
-            filled = reading.result()
+            reading.result()
             # Most is written by now: syncing it goes on while the rest is computed.
             settling = pool.submit(search.settle)
             searching = pool.submit(self._write_search, part, search)
-            self._tables.write(tables, part, filled)
             copying.result()
             for name, values in rows.arrays():
                 bodies.append(name, values)
             settling.result()
             searching.result()
 
-    def _write_texts(self, part: Part, search: SearchWriter) -> set[tuple[str, str]]:
-        """Write the indexed texts. Returns the (language, field) pairs in which every row has a text."""
-        return {
-            (one.lang, field)
-            for one in part.files
-            if one.index is not None
-            for field in indexed_fields(part.api)
-            if search.add_texts(one.lang, field, self._files.path(one.data))
-        }
+    def _write_texts(self, part: Part, search: SearchWriter) -> None:
+        """Write the indexed texts."""
+        for one in part.files if part.is_indexed else ():
+            for field in indexed_fields(part.api):
+                search.add_texts(one.lang, field, self._files.path(one.data))
 
     def _write_search(self, part: Part, search: SearchWriter) -> None:
         """Write the search index of the texts."""

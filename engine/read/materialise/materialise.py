@@ -8,13 +8,17 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from engine.read.files.parts import Part
+import duckdb
+
+from engine.read.files.parts import ApiParts, Part, VersionParts, every_part, names_of
 from engine.read.files.paths import LAYOUTS, CachePaths
 from engine.read.files.plain_path import plain_path
 from engine.read.files.unusable import SnapshotUnusable
+from engine.read.materialise.base_tables import Base, base_of
 from engine.read.materialise.settings import MaterialiseSettings
 from snapshots.store.durable import locked, sync_directory
 from snapshots.store.manifest import DataFile, Manifest
@@ -24,32 +28,36 @@ _OLDER_FILES: Final = ("*.duckdb", "*.bodies", "*.search", ".*.making*")
 """Patterns of the files that layouts before the seventh had in a workspace's directory."""
 
 
+Unfit: TypeAlias = tuple[Collection[Part], Collection[ApiParts]]
+"""Parts that are not fit for use, and the APIs whose tables are not."""
+
+
 def materialise(
     snapshot_dir: Path,
     manifest: Manifest,
     paths: CachePaths,
-    parts: Sequence[Part],
+    parts: VersionParts,
     settings: MaterialiseSettings,
-    unfit: Callable[[], Collection[Part]],
+    unfit: Callable[[], Unfit],
 ) -> None:
-    """Make the parts of a version that are not fit for use, from files that are verified against the manifest, and
-    list the version's ``parts``.
+    """Make the parts and tables of a version that are not fit for use, from files that are verified against the
+    manifest, and list the version's.
 
     Several processes may do so at once: one works, the others wait and find by ``unfit`` that there is nothing to make.
-    A part that is made is complete; work that was cut off leaves only what the next run removes. Parts that no version
-    of the store needs are dropped. Raises ``SnapshotUnusable``.
+    What is made is complete; work that was cut off leaves only what the next run removes. What no version of the store
+    needs is dropped. Raises ``SnapshotUnusable``.
     """
     with _changing(paths):
         wanted = unfit()
-        if wanted:
+        if any(wanted):
             _make(snapshot_dir, manifest, paths, wanted, settings)
         _list(paths, manifest.version, parts)
         _drop_unlisted(paths, snapshot_dir.parent, manifest.version)
 
 
-def adopt(paths: CachePaths, made: Path, version: str, parts: Sequence[Part]) -> None:
+def adopt(paths: CachePaths, made: Path, version: str, parts: VersionParts) -> None:
     """Take over parts that were made elsewhere: the directories in ``made``, on the same file system, each with the
-    name of the part it is. With them, where none is missing any more, the version's ``parts`` are listed.
+    name of the part it is. With them, where none is missing any more, the version's parts are listed.
 
     Raises ``SnapshotUnusable`` where the cache cannot be written.
     """
@@ -59,7 +67,7 @@ def adopt(paths: CachePaths, made: Path, version: str, parts: Sequence[Part]) ->
             if not directory.name.startswith(".") and not target.exists():
                 directory.replace(target)
         sync_directory(paths.parts)
-        if all(paths.part(part.name).exists() for part in parts):
+        if all(paths.part(part.name).exists() for part in every_part(parts)):
             _list(paths, version, parts)
 
 
@@ -86,7 +94,7 @@ def verify_files(snapshot_dir: Path, files: Sequence[DataFile]) -> None:
 def _changing(paths: CachePaths) -> Iterator[None]:
     """Hold the right to make and drop parts for the block; what killed runs and older layouts left is removed."""
     try:
-        for directory in (paths.parts, paths.versions):
+        for directory in (paths.parts, paths.all_tables, paths.versions):
             directory.mkdir(parents=True, exist_ok=True)
         with locked(paths.lock, seconds=math.inf):
             for pattern in _OLDER_FILES:
@@ -105,11 +113,12 @@ def _changing(paths: CachePaths) -> Iterator[None]:
 
 
 def _make(
-    snapshot_dir: Path, manifest: Manifest, paths: CachePaths, parts: Collection[Part], settings: MaterialiseSettings
+    snapshot_dir: Path, manifest: Manifest, paths: CachePaths, wanted: Unfit, settings: MaterialiseSettings
 ) -> None:
-    files = [file for part in parts for one in part.files for file in (one.data, one.index) if file is not None]
+    parts, tables = wanted
+    bases = [(api, base_of(api, paths)) for api in tables]
     with ThreadPoolExecutor(1) as pool:
-        verifying = pool.submit(verify_files, snapshot_dir, files)
+        verifying = pool.submit(verify_files, snapshot_dir, _files_read(parts, bases))
         from engine.read.materialise.making import making  # noqa: PLC0415 - Arrow takes 0.2 s, and made parts open without it
 
         verifying.result()
@@ -118,22 +127,52 @@ def _make(
     try:
         scratch.mkdir()
         with making(snapshot_dir, manifest, scratch, settings) as maker:
-            for part in parts:
-                made, target = scratch / part.name, paths.part(part.name)
+
+            def make(name: str, target: Path, work: Callable[[Path], None]) -> None:
+                made = scratch / name
                 made.mkdir()
-                maker.make(part, made)
+                work(made)
                 sync_directory(made)
                 _remove(target)
                 made.replace(target)
+
+            for part in parts:
+                make(part.name, paths.part(part.name), partial(maker.make, part))
+            for api, base in bases:
+                work = partial(maker.make_tables, api, paths=paths)
+                try:
+                    make(api.name, paths.tables(api.name), partial(work, base=base))
+                except duckdb.Error:  # the older tables are damaged
+                    _remove(scratch / api.name)
+                    verify_files(snapshot_dir, _files_read((), [(api, None)]))
+                    make(api.name, paths.tables(api.name), partial(work, base=None))
         sync_directory(paths.parts)
+        sync_directory(paths.all_tables)
     finally:
         _remove(scratch)
 
 
-def _list(paths: CachePaths, version: str, parts: Sequence[Part]) -> None:
-    """Write the list of a version's parts."""
+def _files_read(parts: Collection[Part], tables: Collection[tuple[ApiParts, Base | None]]) -> list[DataFile]:
+    """Return the data files that parts, and tables with their bases, are made from, once each."""
+    read = {
+        one.data.path: one.data
+        for api, base in tables
+        for number, part in enumerate(api.parts)
+        if base is None or number not in base.numbers.values()
+        for one in part.files
+    }
+    for part in parts:
+        for one in part.files:
+            read[one.data.path] = one.data
+            if one.index is not None:
+                read[one.index.path] = one.index
+    return list(read.values())
+
+
+def _list(paths: CachePaths, version: str, parts: VersionParts) -> None:
+    """Write the list of a version's parts and tables."""
     unfinished = paths.layout / f".{version}"
-    unfinished.write_text("".join(f"{part.name}\n" for part in parts))
+    unfinished.write_text("".join(f"{name}\n" for name in names_of(parts)))
     unfinished.replace(paths.version(version))
 
 
@@ -147,10 +186,10 @@ def _drop_unlisted(paths: CachePaths, snapshots: Path, opening: str | None = Non
             listed.update(version.read_text().split())
         else:
             _remove(version)
-    for part in paths.parts.iterdir():
-        if part.name not in listed:
-            freed += sum(file.stat().st_size for file in part.iterdir())
-            _remove(part)
+    for made in (*paths.parts.iterdir(), *paths.all_tables.iterdir()):
+        if made.name not in listed:
+            freed += sum(file.stat().st_size for file in made.iterdir())
+            _remove(made)
     return freed
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from engine.read.files.files import OpenedVersion, open_version
-from engine.read.files.parts import Part
+from engine.read.files.parts import VersionParts
 from engine.read.files.paths import CachePaths
 from engine.read.files.unusable import CacheUnfit
-from engine.read.materialise.materialise import materialise
+from engine.read.materialise.materialise import Unfit, materialise
 from engine.read.materialise.settings import MaterialiseSettings
 from snapshots.store.manifest import Manifest
 
@@ -18,7 +17,7 @@ def opened_version(
     snapshot_dir: Path,
     manifest: Manifest,
     paths: CachePaths,
-    parts: Mapping[str, Sequence[Part]],
+    parts: VersionParts,
     memory: str,
     settings: MaterialiseSettings,
 ) -> OpenedVersion:
@@ -30,15 +29,14 @@ def opened_version(
     """
     opened: OpenedVersion | None = None
 
-    def unfit() -> Collection[Part]:
+    def unfit() -> Unfit:
         nonlocal opened
         try:
             opened = opened or open_version(paths, manifest, parts, memory)
         except CacheUnfit as error:
-            return error.parts
-        return ()
+            return error.parts, error.tables
+        return (), ()
 
-    if unfit() or not paths.version(manifest.version).exists():
-        all_parts = [part for of_api in parts.values() for part in of_api]
-        materialise(snapshot_dir, manifest, paths, all_parts, settings, unfit)
+    if any(unfit()) or not paths.version(manifest.version).exists():
+        materialise(snapshot_dir, manifest, paths, parts, settings, unfit)
     return opened or open_version(paths, manifest, parts, memory)

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import UNSET
 
-from engine.read.files.entry_number import NUMBER_BITS, UNNAMED, number_bytes
 from engine.read.files.parts import Part
 from engine.read.files.row_arrays import (
     ENTRIES,
@@ -21,6 +20,7 @@ from engine.read.files.row_arrays import (
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
+    UNNAMED,
     reference_apis,
     reference_starts,
     references_array,
@@ -28,6 +28,7 @@ from engine.read.files.row_arrays import (
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.version_files import VersionFiles
 from snapshots.columns import REFERENCE_API, REFERENCE_ID
+from snapshots.data_files.segments import NUMBER_BITS, number_bytes
 from snapshots.model import FieldPath
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"

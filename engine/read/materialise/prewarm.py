@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import NoReturn
 
-from engine.read.files.parts import Part, parts_of
+from engine.read.files.parts import VersionParts, every_part, parts_of
 from engine.read.files.paths import CachePaths, cache_paths
-from engine.read.materialise.materialise import materialise
+from engine.read.materialise.materialise import Unfit, materialise
 from engine.read.materialise.settings import MaterialiseSettings
 from snapshots.problems import ParquetryError
 from snapshots.store.store import Store, WorkspaceStore
@@ -58,10 +58,13 @@ def make(store: Store) -> None:
     for workspace_store, version in _not_made(store):
         with suppress(ParquetryError):
             manifest, paths = workspace_store.manifest(version), cache_paths(store.cache, workspace_store.id)
-            parts = [part for of_api in parts_of(manifest).values() for part in of_api]
+            parts = parts_of(manifest)
 
-            def missing(parts: list[Part] = parts, paths: CachePaths = paths) -> list[Part]:
-                return [part for part in parts if not paths.part(part.name).exists()]
+            def missing(parts: VersionParts = parts, paths: CachePaths = paths) -> Unfit:
+                return (
+                    [part for part in every_part(parts) if not paths.part(part.name).exists()],
+                    [api for api in parts.values() if api.parts and not paths.tables(api.name).exists()],
+                )
 
             materialise(workspace_store.snapshots / version, manifest, paths, parts, MaterialiseSettings(), missing)
 

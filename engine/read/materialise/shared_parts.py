@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from engine.read.files.parts import Part, parts_of
-from engine.read.files.paths import LAYOUT, LAYOUTS, CachePaths, bodies_file, search_file, tables_file
+from engine.read.files.parts import Part, every_part, parts_of
+from engine.read.files.paths import LAYOUT, LAYOUTS, CachePaths, bodies_file, search_file
 from engine.read.materialise.materialise import adopt
 from engine.read.materialise.opening import opened_version
 from engine.read.materialise.part_lists import (
@@ -35,20 +35,23 @@ from snapshots.store.store import WorkspaceStore
 
 _FETCHED: Final = ".fetched-"
 _AT_ONCE: Final = 4
+MADE_HERE: Final = 4
+"""Parts that a reader makes itself rather than fetch them: their files are some times as large as the data files that
+they are made from, which it has, in less than a second each."""
 _PUSHES: Final = 3
 """How often a builder puts parts into the store that others list otherwise, or delete, meanwhile."""
 
 
 def fetch_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> list[Part]:
-    """Fetch the parts of a version that the cache does not have, as far as builders have put them into the store;
-    return the others.
+    """Fetch the parts of a version that the cache does not have, where those are more than ``MADE_HERE`` and as far as
+    builders have put them into the store; return the others.
 
     A part that is missing there or not as it is listed is one that the reader makes itself. Raises ``StoreError`` where
     the store or the disk fails, and ``SnapshotUnusable`` where the cache cannot be written.
     """
-    workspace, parts = manifest.workspace.id, _all_parts(manifest)
-    wanted = [part for part in parts if not paths.part(part.name).exists()]
-    listed = read_list(objects, list_key(workspace, manifest.version)) if wanted else {}
+    workspace, parts = manifest.workspace.id, parts_of(manifest)
+    wanted = [part for part in every_part(parts) if not paths.part(part.name).exists()]
+    listed = read_list(objects, list_key(workspace, manifest.version)) if len(wanted) > MADE_HERE else {}
     with writing(paths.workspace):
         make_directory(paths.workspace)
         for left in paths.workspace.glob(f"{_FETCHED}*"):
@@ -66,7 +69,7 @@ def fetch_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> list
         adopt(paths, scratch, manifest.version, parts)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return [part for part in parts if not paths.part(part.name).exists()]
+    return [part for part in every_part(parts) if not paths.part(part.name).exists()]
 
 
 def make_and_push(workspace_store: WorkspaceStore, paths: CachePaths, version: str) -> int:
@@ -86,7 +89,7 @@ def push_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> int:
     Killed at any instant it leaves files that the version's list names, and a list that names some that are not there,
     which the next push of the version adds. Raises ``StoreError``.
     """
-    workspace, names = manifest.workspace.id, {part.name for part in _all_parts(manifest)}
+    workspace, names = manifest.workspace.id, {part.name for part in every_part(parts_of(manifest))}
     pushed: set[str] = set()
     for _ in range(_PUSHES):
         there = {one.key: one.bytes for one in objects.names(f"{workspace}/{SHARED}/{LAYOUTS}{LAYOUT}")}
@@ -106,10 +109,6 @@ def push_parts(objects: Objects, manifest: Manifest, paths: CachePaths) -> int:
             _push(objects, part_folder(workspace, name), paths.part(name), files)
         pushed |= made.keys()
     return len(pushed)
-
-
-def _all_parts(manifest: Manifest) -> list[Part]:
-    return [part for of_api in parts_of(manifest).values() for part in of_api]
 
 
 def _of_other_versions(
@@ -161,4 +160,4 @@ def _part_files(directory: Path) -> tuple[PartFile, ...]:
 
 
 def _paths(part: Path) -> tuple[Path, ...]:
-    return (tables_file(part), bodies_file(part), search_file(part))
+    return (bodies_file(part), search_file(part))

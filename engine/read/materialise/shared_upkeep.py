@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from engine.read.files.parts import parts_of
+from engine.read.files.parts import every_part, parts_of
 from engine.read.files.paths import LAYOUT
 from engine.read.materialise.part_lists import LISTS, SHARED, decode_list, file_keys, layout_of, list_key, read_list
 from snapshots.store.manifest import Manifest
@@ -52,7 +52,7 @@ def shared_complaints(workspace_store: WorkspaceStore, manifest: Manifest, progr
     listed = decode_list(found)
     if listed is None:
         return [f"{list_name}: is damaged"]
-    named = {part.name for of_api in parts_of(manifest).values() for part in of_api}
+    named = {part.name for part in every_part(parts_of(manifest))}
     complaints = [f"{list_name}: does not list the part {part}" for part in sorted(named - listed.keys())]
     files = list(file_keys(workspace_store.id, {part: listed[part] for part in sorted(named & listed.keys())}))
     done, total = 0, sum(file.bytes for _, file in files)

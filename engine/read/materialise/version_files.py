@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from engine.read.files.parts import PartSource
 from engine.read.files.unusable import SnapshotUnusable
-from snapshots.columns import DIGEST_COLUMN, FileKind, columns
+from snapshots.columns import DIGEST_COLUMN, Column, FileKind, own_columns, public_columns
+from snapshots.data_files.stored_columns import stored_name, stored_names
 from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -30,16 +31,19 @@ class VersionFiles(msgspec.Struct, frozen=True):
         """The columns ``names`` of a data file. Raises ``SnapshotUnusable``, also where another column is missing."""
         try:
             with pq.ParquetFile(self.path(source.data), pre_buffer=False) as opened:
-                there = set(opened.schema_arrow.names)
-                for column in columns(self.manifest.workspace, api, source.lang, FileKind.PUBLISHED):
-                    if column.name not in there and column.name != DIGEST_COLUMN:  # older files have none
-                        raise KeyError(column.name)
+                there = set(stored_names(opened.schema_arrow))
+                for column in (*public_columns(api), *self._own_columns(api, source)):
+                    if stored_name(column.name, there) not in there and column.name != DIGEST_COLUMN:
+                        raise KeyError(column.name)  # but for digests, which older files do not have
                 return opened.read(list(names), use_threads=False).select(list(names))
         except (pa.ArrowException, KeyError) as error:
             raise SnapshotUnusable(
                 f"Snapshot version {self.manifest.version}: {source.data.path} cannot be read: {error}. "
                 "Build it again, or activate another snapshot version."
             ) from None
+
+    def _own_columns(self, api: Api, source: PartSource) -> Iterator[Column]:
+        return own_columns(self.manifest.workspace, api, source.lang, FileKind.PUBLISHED)
 
     def unusable(self, api: Api) -> SnapshotUnusable:
         """The error for an API whose rows are not what the manifest says."""

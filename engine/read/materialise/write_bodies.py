@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from engine.read.files.array_file import ArrayFileWriter
 from engine.read.files.row_arrays import BODIES, BODY_STARTS, CHECKS
 from snapshots.columns import JSON_COLUMN
+from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.groups import delivered, refers_to_several
 from snapshots.model import META_DATES, Api, field_path
 
@@ -58,8 +59,9 @@ def _bodies(api: Api, files: Iterable[Path]) -> Iterator[tuple[memoryview, Array
     for path in files:
         # Arrow would read the columns of all row groups ahead, and hold on to them until the file is closed.
         with pq.ParquetFile(path, pre_buffer=False) as opened:
+            stored = stored_as(columns, opened.schema_arrow)
             for number in range(opened.num_row_groups):
-                group = opened.read_row_group(number, columns=columns, use_threads=False)
+                group = lifted(opened.read_row_group(number, columns=stored, use_threads=False), columns)
                 for part in group.to_batches():
                     texts = part[JSON_COLUMN]
                     if not is_stored_so:

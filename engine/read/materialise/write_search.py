@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from engine.read.files.array_file import ALIGNMENT, ArrayFileWriter, Stored
 from engine.read.files.search_arrays import bits_width, search_array
 from snapshots.columns import search_column
+from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.search.runs import ragged, word_runs
 from snapshots.store.durable import allocate
 
@@ -64,11 +65,10 @@ class SearchWriter(ArrayFileWriter):
         self._appending = threading.Lock()
         self._texts: dict[tuple[str, str], dict[str, Stored]] = {}
 
-    def add_texts(self, lang: str, field: str, data: Path) -> bool:
-        """Write the texts of one field from a data file. Returns whether every row has a text. Raises ``OSError`` and
-        ``ArrowException``."""
+    def add_texts(self, lang: str, field: str, data: Path) -> None:
+        """Write the texts of one field from a data file. Raises ``OSError`` and ``ArrowException``."""
         arrays = self._texts[lang, field] = {}
-        return self._write_texts(data, field, arrays)
+        self._write_texts(data, field, arrays)
 
     def add(self, lang: str, field: str, index: Path) -> None:
         """Complete the arrays of one field, whose texts are there, from the index. Several threads may do so at the
@@ -96,13 +96,15 @@ class SearchWriter(ArrayFileWriter):
         self._write(arrays, "other_at", np.concatenate([[0], ends]).astype(np.int64))
         self._write(arrays, "counts", tokens.counts.astype(np.uint32))
 
-    def _write_texts(self, data: Path, field: str, arrays: dict[str, Stored]) -> bool:
+    def _write_texts(self, data: Path, field: str, arrays: dict[str, Stored]) -> None:
         begin = self._aligned()
         ends = [np.zeros(1, np.int64)]
         # Arrow would read the whole column ahead, and hold on to it until the file is closed.
         with pq.ParquetFile(data, pre_buffer=False, buffer_size=_READ_BYTES) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=[search_column(field)], use_threads=False):
-                part = batch.column(0)
+            name = search_column(field)
+            stored = stored_as([name], file.schema_arrow)
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=stored, use_threads=False):
+                part = lifted(batch, [name]).column(0)
                 texts = pc.fill_null(part, "")
                 _, offsets, content = texts.buffers()
                 inside = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
@@ -110,9 +112,7 @@ class SearchWriter(ArrayFileWriter):
                     self._file.write(memoryview(content)[int(inside[0]) : int(inside[-1])])
                 ends.append(inside[1:].astype(np.int64) - int(inside[0]) + ends[-1][-1])
         arrays["texts"] = ("B", begin, self._file.tell() - begin)
-        text_at = np.concatenate(ends)
-        self._write(arrays, "text_at", text_at)
-        return bool((text_at[1:] > text_at[:-1]).all())
+        self._write(arrays, "text_at", np.concatenate(ends))
 
     def _write_token_arrays(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
         """Write the arrays with the place of every token's rows, and reserve the space for the rows."""

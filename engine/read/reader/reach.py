@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from engine.read.files.entry_number import UNNAMED, entry_number
+from engine.read.files.row_arrays import UNNAMED
 from engine.visibility import Visibility
+from snapshots.data_files.segments import entry_number
 from snapshots.model import (
     RECORDS,
     REFERENCE_TYPES,

@@ -13,7 +13,7 @@ from typing import Final, TypeVar, cast
 import duckdb
 import msgspec
 
-from engine.read.files.data_file import file_as_table
+from engine.read.files.data_file import files_as_table
 from engine.read.files.files import OpenedVersion, open_version
 from engine.read.files.parts import parts_of
 from engine.read.files.paths import cache_paths
@@ -41,7 +41,7 @@ from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility
 from snapshots.columns import FileKind
 from snapshots.model import ALWAYS, NEVER, Api, Workspace
-from snapshots.store.manifest import DataFile, Manifest
+from snapshots.store.manifest import Manifest
 
 __all__ = ["Epoch", "QueryTimeout", "Reader", "ReaderSettings", "SnapshotUnusable", "open_reader"]
 
@@ -81,9 +81,9 @@ class Reader(StatementRunner):
         self._verified: set[str] = set()
         self._apis: Final = {api.uid: api for api in manifest.workspace.apis}
         self._rows: Final = {
-            api.uid: Rows(api, manifest.workspace, opened.parts[api.uid]) for api in manifest.workspace.apis
+            api.uid: Rows(api, manifest.workspace, opened.apis[api.uid]) for api in manifest.workspace.apis
         }
-        self.search: Final = SearchIndexes(opened.parts)
+        self.search: Final = SearchIndexes(opened.apis)
         self.kept: Final = kept
         self.number: Final = next(_numbers)
         """A number that no other reader of the process has."""
@@ -114,15 +114,15 @@ class Reader(StatementRunner):
     def _unreadable(self, statement: Statement, error: duckdb.Error) -> SnapshotUnusable | None:
         if not isinstance(error, duckdb.IOException) and _DAMAGED not in str(error):
             return None
-        for part in self._opened.all_parts():
-            if part.is_read_by(statement.text):
-                part.discard()
+        for api in self._opened.apis.values():
+            if api.tables is not None and api.tables.is_read_by(statement.text):
+                api.tables.discard()
         return SnapshotUnusable(f"The cache of snapshot version {self.version} cannot be read: {error}.")
 
     @property
     def is_damaged(self) -> bool:
-        """Whether the cache was found damaged since the version was opened. Opening it again makes that part again."""
-        return any(part.is_damaged for part in self._opened.all_parts())
+        """Whether the cache was found damaged since the version was opened. Opening it again makes that again."""
+        return any(opened.is_damaged for opened in self._opened.all_files())
 
     def tables(self, api: Api, languages: Iterable[str]) -> dict[str, Table]:
         """Return the tables of an API's versions by language."""
@@ -179,16 +179,16 @@ class Reader(StatementRunner):
         return Epoch(since, until)
 
     def drafts(self, api: Api, lang: str) -> str | None:
-        """Return the table with unpublished changes as SQL, whose file is verified once; ``None`` without any. Only
+        """Return the table with unpublished changes as SQL, whose files are verified once; ``None`` without any. Only
         ``draft_files`` can read it. Raises ``SnapshotUnusable``."""
-        file: DataFile | None = self.manifest.file(api, lang, FileKind.DRAFTS)
-        if file is None:
+        files = self.manifest.files_of(api, lang, FileKind.DRAFTS)
+        if not files:
             return None
-        if file.path not in self._verified:
-            verify_files(self.snapshot_dir, [file])
-            self._verified.add(file.path)
-        path = self.draft_files.path(self.snapshot_dir / file.path)
-        return file_as_table(path, api, file.kind, self.workspace.languages_of(api))
+        unverified = [file for file in files if file.path not in self._verified]
+        verify_files(self.snapshot_dir, unverified)
+        self._verified.update(file.path for file in unverified)
+        paths = [self.draft_files.path(self.snapshot_dir / file.path) for file in files]
+        return files_as_table(paths, api, FileKind.DRAFTS, self.manifest)
 
     @property
     def draft_files(self) -> DataFiles:

@@ -6,18 +6,18 @@ about which rows a list has: that is SQL's.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from msgspec import UNSET
 
-from engine.read.files.entry_number import entry_number
+from engine.read.files.files import OpenedApi
 from engine.read.files.opened_part import OpenedPart
 from engine.timeline.flips import Flips
 from engine.timeline.windows import Windows
 from engine.visibility import Visibility, chosen, is_live
+from snapshots.data_files.segments import Division, entry_number
 from snapshots.model import Api, FieldPath, Workspace
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -28,37 +28,32 @@ the order in which they are delivered; and for several APIs, with each the numbe
 
 
 class Rows:
-    """The rows of one API of an opened version: those of its parts, one after the other."""
+    """The rows of one API of an opened version: those of its tables, language by language."""
 
-    def __init__(self, api: Api, workspace: Workspace, parts: Sequence[OpenedPart]) -> None:
-        self._parts: Final = parts
-        self._firsts: Final = [part.first for part in parts]
-        self._of_language: Final = {one.lang: (part, rows) for part in parts for one, rows in part.part.ranges()}
-        """By language, the part that holds its rows, and their positions in the part."""
+    def __init__(self, api: Api, workspace: Workspace, opened: OpenedApi) -> None:
+        self._parts: Final = opened.parts
+        self._tables: Final = opened.tables
+        self._division: Final = Division([part.part.segment for part in opened.parts])
+        self._part_of: Final[Sequence[int]] = () if opened.tables is None else opened.tables.parts
+        self._position_of: Final[Sequence[int]] = () if opened.tables is None else opened.tables.positions
+        self._of_language: Final = {} if opened.tables is None else opened.tables.languages
         self._languages: Final = workspace.languages_of(api)
-        self.count: Final = parts[-1].end if parts else 0
+        self.count: Final = len(self._part_of)
         """The number of the API's rows, in all languages."""
-        self.mean_size: Final = sum(part.bodies_size for part in parts) / max(1, self.count)
+        self.mean_size: Final = sum(part.bodies_size for part in opened.parts) / max(1, self.count)
         """Bytes of an entry as JSON, on average."""
 
-    def _part(self, row: int) -> OpenedPart:
-        return self._parts[bisect_right(self._firsts, row) - 1]
+    def _place(self, row: int) -> tuple[OpenedPart, int]:
+        return self._parts[self._part_of[row]], self._position_of[row]
 
     def bodies(self, rows: Iterable[int]) -> list[bytes]:
         """The entries of rows as JSON. Raises ``SnapshotUnusable`` where one is damaged in the cache."""
-        first = end = 0
-        bodies = []
-        for row in rows:
-            if not first <= row < end:  # most rows are in the part of the one before
-                part = self._part(row)
-                first, end, body = part.first, part.end, part.body
-            bodies.append(body(row - first))
-        return bodies
+        parts, part_of, position_of = self._parts, self._part_of, self._position_of
+        return [parts[part_of[row]].body(position_of[row]) for row in rows]
 
     def is_live(self, row: int, now: int) -> bool:
         """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
-        part = self._part(row)
-        at = row - part.first
+        part, at = self._place(row)
         return is_live(part.live_from[at], part.live_until[at], now)
 
     def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
@@ -78,10 +73,7 @@ class Rows:
 
     def of_language(self, lang: str) -> range:
         """Return the rows of a language."""
-        if lang not in self._of_language:
-            return range(0)
-        part, rows = self._of_language[lang]
-        return range(part.first + rows.start, part.first + rows.stop)
+        return self._of_language.get(lang, range(0))
 
     def flips(self, visibility: Visibility) -> Flips:
         """Return the instants at which the row that a request gets of any entry changes, under a language rule."""
@@ -95,15 +87,22 @@ class Rows:
 
     def _windows(self, lang: str) -> tuple[Array, Windows]:
         """Return the numbers, ascending, and the live windows of the entries with a version in a language."""
-        if lang not in self._of_language:
-            return np.zeros(0, np.int64), Windows(*[np.zeros(0, np.int64)] * 2)
-        part, rows = self._of_language[lang]
-        return part.windows(rows)
+        if not self._parts:
+            return np.zeros(0, np.uint64), Windows(*[np.zeros(0, np.int64)] * 2)
+        # Segments ascend as the numbers of their entries do.
+        numbers, windows = zip(*(part.windows(lang) for part in self._parts), strict=True)
+        return np.concatenate(numbers), Windows(
+            np.concatenate([one.live_from for one in windows]), np.concatenate([one.live_until for one in windows])
+        )
 
     def live_languages(self, row: int, now: int) -> list[str]:
         """The languages in which the entry of a row has a live version, in the order of the API's languages."""
         [body] = self.bodies([row])
-        number = entry_number(body[7 : body.index(b'"', 7)].decode())
+        return self.live_languages_of(body[7 : body.index(b'"', 7)].decode(), now)
+
+    def live_languages_of(self, entry_id: str, now: int) -> list[str]:
+        """The same of the entry with an ID, which may have no row."""
+        number = entry_number(entry_id)
         return [lang for lang in self._languages if self.live_rows([number], Visibility(lang), now)]
 
     def is_delivered(self, entry_id: str, now: int) -> bool:
@@ -113,22 +112,20 @@ class Rows:
 
     def language(self, row: int) -> str:
         """The language of a row."""
-        part = self._part(row)
-        return next(one.lang for one, rows in part.part.ranges() if row - part.first in rows)
+        return next(lang for lang, rows in self._of_language.items() if row in rows)
 
     def live_rows(self, numbers: Iterable[int], visibility: Visibility, now: int) -> dict[int, int]:
         """Return the rows that a request gets by entry number, without the entries that have none."""
-        by_lang = {lang: self._of_language.get(lang) for lang in visibility.languages}
         rows: dict[int, int] = {}
-
-        def live_row(lang: str) -> int | None:
-            found = by_lang[lang]
-            return None if found is None else found[0].live_row(number, found[1], now)
-
+        tables = self._tables
+        if tables is None:
+            return rows
         for number in numbers:
-            row = chosen(visibility, live_row)
-            if row is not None:
-                rows[number] = row
+            at = self._division.nearest(number)
+            part = self._parts[at]
+            position = chosen(visibility, lambda lang, n=number, p=part: p.live_position(n, lang, now))  # type: ignore[misc]
+            if position is not None:
+                rows[number] = tables.row(at, position)
         return rows
 
     def references(self, paths: Sequence[FieldPath], rows: Sequence[int]) -> Iterable[tuple[EntryNumbers, ...]]:
@@ -139,15 +136,12 @@ class Rows:
 
     def _named(self, path: FieldPath, rows: Sequence[int]) -> list[EntryNumbers]:
         name, is_array, is_several = path.name, path.is_array, path.field.targets is not UNSET
-        first = end = 0
         named: list[EntryNumbers] = []
         for row in rows:
-            if not first <= row < end:  # as for the bodies
-                part = self._part(row)
-                first, end, references = part.first, part.end, part.references
-            found = references(name, row - first)
+            part, at = self._place(row)
+            found = part.references(name, at)
             if is_several:
-                named.append(list(zip(part.reference_apis(name, row - first), found, strict=True)))
+                named.append(list(zip(part.reference_apis(name, at), found, strict=True)))
             else:
                 named.append(found if is_array or len(path.steps) > 1 else found[0] if found else None)
         return named

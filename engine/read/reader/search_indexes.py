@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from engine.read.files.opened_part import OpenedPart
-from engine.read.reader.search import TermIndex
+from engine.read.files.files import OpenedApi
 from snapshots.columns import indexed_fields
 from snapshots.model import Api
 
@@ -18,21 +17,18 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 class SearchIndexes:
     """The indexes of all APIs. Any number of threads may use them at the same time."""
 
-    def __init__(self, parts: Mapping[str, Sequence[OpenedPart]]) -> None:
-        """``parts`` are those of each API, by its ``uid``."""
-        self._indexed = {uid for uid, of_api in parts.items() if all(one.part.is_indexed for one in of_api)}
-        self._indexes = {
-            (uid, source.lang, field): (part.first + rows.start, TermIndex(part.search, source.lang, field))
-            for uid, of_api in parts.items()
-            if uid in self._indexed
-            for part in of_api
-            for source, rows in part.part.ranges()
-            for field in indexed_fields(part.part.api)
+    def __init__(self, apis: Mapping[str, OpenedApi]) -> None:
+        """``apis`` are those of a version by ``uid``."""
+        self._indexed = {
+            uid: api.tables
+            for uid, api in apis.items()
+            if api.tables is not None and all(part.part.is_indexed for part in api.parts)
         }
+        self._apis = apis
 
     def has(self, api: Api) -> bool:
         """Whether an API's texts are indexed; those of a version built without an index are not."""
-        return api.uid in self._indexed
+        return api.uid in self._indexed or self._apis[api.uid].tables is None
 
     def holding(
         self,
@@ -48,9 +44,17 @@ class SearchIndexes:
         ``term`` is normalised as texts are compared. Raises what ``check`` raises, which is called now and then.
         """
         marks = np.zeros(rows, dtype=bool)
-        for lang in languages:
-            indexes = filter(None, (self._indexes.get((api.uid, lang, field)) for field in fields))
-            # The largest comes first: rows that are marked once are not looked up again.
-            for first, index in sorted(indexes, key=lambda found: -found[1].size):
-                index.mark_matching(term, marks[first : first + index.rows], check)
+        indexed = set(fields).intersection(indexed_fields(api))
+        for number, part in enumerate(self._apis[api.uid].parts):
+            all_rows = self._indexed[api.uid].rows_of(number)
+            for lang in languages:
+                inside = part.ranges.get(lang)
+                if not inside:
+                    continue
+                of_part = all_rows[inside.start : inside.stop]
+                found = marks[of_part]
+                # The largest comes first: rows that are marked once are not looked up again.
+                for index in sorted((part.index(lang, field) for field in indexed), key=lambda one: -one.size):
+                    index.mark_matching(term, found, check)
+                marks[of_part] = found
         return marks

@@ -52,8 +52,7 @@ def titles_of(
 def files_of_titles(manifest: Manifest) -> list[DataFile]:
     """Return the files of a version that titles are read from."""
     workspace = manifest.workspace
-    found = [manifest.file(api, workspace.main_language) for api in workspace.apis]
-    return [file for file in found if file is not None and file.rows]
+    return [file for api in workspace.apis for file in manifest.files_of(api, workspace.main_language) if file.rows]
 
 
 def _titles(workspace_store: WorkspaceStore, manifest: Manifest) -> pa.Table:
@@ -69,14 +68,12 @@ def _titles(workspace_store: WorkspaceStore, manifest: Manifest) -> pa.Table:
     parts = [schema.empty_table()]
     workspace = manifest.workspace
     for api in workspace.apis:
-        file = manifest.file(api, workspace.main_language)
-        if file is None or not file.rows:
-            continue
         named = next((field.id for field in api.fields if field.type is FieldType.TEXT), None)
-        path = workspace_store.bring_file(manifest.version, file)
-        table = pq.read_table(path, columns=["id", *([named] if named else []), *WINDOW], partitioning=None)
-        title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
-        endpoint = pa.array([api.endpoint] * len(table), pa.string())
-        window = [table[name].cast(pa.timestamp("ms")) for name in WINDOW]
-        parts.append(pa.table([table["id"].cast(pa.string()), endpoint, title, *window], schema=schema))
+        for file in manifest.files_of(api, workspace.main_language):
+            with pq.ParquetFile(workspace_store.bring_file(manifest.version, file)) as opened:
+                table = opened.read(columns=["id", *([named] if named else []), *WINDOW])
+            title = table[named].cast(pa.string()) if named else pa.nulls(len(table), pa.string())
+            endpoint = pa.array([api.endpoint] * len(table), pa.string())
+            window = [table[name].cast(pa.timestamp("ms")) for name in WINDOW]
+            parts.append(pa.table([table["id"].cast(pa.string()), endpoint, title, *window], schema=schema))
     return pa.concat_tables(parts)

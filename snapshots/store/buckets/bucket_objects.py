@@ -85,6 +85,8 @@ class BucketObjects(Objects):
     Before the first change it is tried whether the store keeps to conditions; one that does not is never written to.
     """
 
+    shares_files = True
+
     def __init__(self, bucket: Bucket) -> None:
         self.location = bucket.location
         self._bucket = bucket

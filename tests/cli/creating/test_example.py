@@ -13,6 +13,7 @@ from snapshots.build.build import build
 from snapshots.columns import FileKind
 from snapshots.model import NEVER, ApiKind, FieldType
 from snapshots.store.store import WorkspaceStore, open_store
+from tests.stores.data_files import stored_rows
 
 BUNDLED = EXAMPLE.parent
 AFTER_THE_SUMMER_MARKET = 1_770_000_000_000
@@ -72,8 +73,8 @@ def test_the_example_has_pictures_of_its_own(example: WorkspaceStore) -> None:
     assert all(5_000 < picture.stat().st_size < 50_000 for picture in pictures)
     assert {picture.suffix for picture in pictures} == {".jpg", ".png", ".webp"}
     for lang, words in (("en", "light in its windows"), ("ja", "窓に明かり")):
-        table = pq.read_table(example.path(current.version, f"{lang}/journal.parquet"), partitioning=None)
-        night = next(text for text in table["_json"].to_pylist() if words in text)
+        rows = stored_rows(example.path(current.version, f"{lang}/journal/all.parquet"))
+        night = next(row["json"] for row in rows if words in row["json"])
         assert "/assets/komugi/street-at-two." in night
         assert '"alt":"' in night
 

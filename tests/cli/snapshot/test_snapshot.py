@@ -287,14 +287,14 @@ def test_verify_names_what_is_damaged(cms: Cms, site: Path) -> None:
         "notCovered": [],
     }
     assert "is intact: 7 files" in cms("snapshot", "verify").out
-    data = site / f".cms/site/snapshots/{version}/en/blog.parquet"
+    data = site / f".cms/site/snapshots/{version}/en/blog/all.parquet"
     damaged = bytearray(data.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF
     data.chmod(0o644)
     data.write_bytes(damaged)
     ran = cms("snapshot", "verify", version)
     assert ran.status == 1
-    assert "en/blog.parquet" in ran.out
+    assert "en/blog/all.parquet" in ran.out
     assert "is damaged: 1 complaint." in ran.err
     assert cms("snapshot", "verify", "--json").json["ok"] is False
 

@@ -253,7 +253,7 @@ def test_sql_changes_nothing_and_says_what_is_wrong(cms: Cms, views: Path, tmp_p
 def test_sql_reads_content_beside_the_views(cms: Cms, views: Path) -> None:
     assert cms("snapshot", "build").status == 0
     cms("views", "flush")
-    read = "SELECT id FROM read_parquet('snapshots/*/en/blog.parquet') ORDER BY id LIMIT 1"
+    read = "SELECT id FROM read_parquet('snapshots/*/en/blog/all.parquet') ORDER BY id LIMIT 1"
     assert cms("views", "sql", read, "--csv").out == "id\r\none\r\n"
 
 

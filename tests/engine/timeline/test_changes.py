@@ -17,8 +17,10 @@ from engine.timeline.changes import ChangeKind, Changes, EntryChange, changes, t
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, parse_point
 from snapshots.build.build import build
-from snapshots.columns import DIGEST_COLUMN, FileKind
-from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
+from snapshots.columns import JSON_COLUMN
+from snapshots.data_files.segments import ALL
+from snapshots.data_files.stored_columns import lifted, stored_as
+from snapshots.model import ALWAYS, META_DATES, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, encode_manifest
@@ -38,12 +40,12 @@ def place(tmp_path: Path) -> WorkspaceStore:
     return open_store(tmp_path / "store").workspace("acme")
 
 
-def put(place: WorkspaceStore, number: int, rows: Rows, workspace: Workspace = ACME) -> str:
-    """Write a version with these rows, and return its name."""
+def put(place: WorkspaceStore, number: int, rows: Rows, workspace: Workspace = ACME, entries: int = 8192) -> str:
+    """Write a version with these rows, in segments of so many entries at most, and return its name."""
     version = new_version(1_800_000_000_000 + number, f"{number:08x}")
     directory = place.snapshots / version
     directory.mkdir(parents=True)
-    write_snapshot(directory, workspace, rows, version=version)
+    write_snapshot(directory, workspace, rows, version=version, segment_entries=entries)
     return version
 
 
@@ -177,8 +179,8 @@ def test_a_version_that_is_not_there(place: WorkspaceStore) -> None:
 
 def test_a_damaged_file_is_an_error(place: WorkspaceStore) -> None:
     before, after = put(place, 1, {("blog", "ja"): [{"id": "a"}]}), put(place, 2, {("blog", "ja"): [{"id": "b"}]})
-    (place.snapshots / after / "ja/blog.parquet").write_bytes(b"no")
-    with pytest.raises(StoreError, match=r"blog\.parquet cannot be read"):
+    (place.snapshots / after / "ja/blog/all.parquet").write_bytes(b"no")
+    with pytest.raises(StoreError, match=r"blog/all\.parquet cannot be read"):
         changes(place, Point(before, T0), Point(after, T0))
 
 
@@ -187,22 +189,42 @@ def test_compared_files_are_not_read_again(place: WorkspaceStore) -> None:
     kept = ComparedFiles()
     first = told(changes(place, Point(before, T0), Point(after, T0), kept=kept))
     for version in (before, after):
-        (place.snapshots / version / "ja/blog.parquet").unlink()
+        (place.snapshots / version / "ja/blog/all.parquet").unlink()
     assert told(changes(place, Point(before, T0), Point(after, T0), kept=kept)) == first
     with pytest.raises(StoreError):
         changes(place, Point(before, T0), Point(after, T0), kept=ComparedFiles(10))
 
 
+def joined(paths: list[Path]) -> pa.Table:
+    """The rows of some data files, as one file had them before there were segments, without digests."""
+    names = ("id", *META_DATES, "live_from", "live_until", JSON_COLUMN)
+    tables = []
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            tables.append(lifted(file.read(stored_as(names, file.schema_arrow)), names))
+    return pa.concat_tables(tables).sort_by([("publishedAt", "descending"), ("id", "ascending")])
+
+
 def without_digests(place: WorkspaceStore, version: str) -> None:
     """Make a version what programs wrote before rows had digests."""
     manifest = place.manifest(version)
-    for file in manifest.files:
-        path = place.path(version, file.path)
-        if file.kind is not FileKind.PUBLISHED:
-            continue
-        without = pq.read_table(path, partitioning=None).drop_columns([DIGEST_COLUMN])
-        pq.write_table(without, path)
-    older = msgspec.structs.replace(manifest, format=3)
+    files = []
+    for api in manifest.workspace.apis:
+        for lang in manifest.workspace.languages_of(api):
+            of_lang = manifest.files_of(api, lang)
+            if of_lang:
+                path = place.path(version, f"{lang}/{api.endpoint}.parquet")
+                pq.write_table(joined([place.path(version, one.path) for one in of_lang]), path)
+                files.append(
+                    msgspec.structs.replace(
+                        of_lang[0],
+                        path=f"{lang}/{api.endpoint}.parquet",
+                        rows=sum(one.rows for one in of_lang),
+                        content=f"{version} {lang} {api.uid}",
+                        segment=ALL,
+                    )
+                )
+    older = msgspec.structs.replace(manifest, format=3, files=tuple(files))
     place.path(version, MANIFEST).write_bytes(encode_manifest(older))
     current = place.directory / CURRENT
     if current.exists():  # which named no manifests then
@@ -241,7 +263,11 @@ def visible(rows: Rows, now: int) -> dict[tuple[str, str, str], tuple[Any, ...]]
 def test_it_is_the_difference_of_what_is_visible(place: WorkspaceStore, seed: int) -> None:
     source = random.Random(seed)
     contents = [random_rows(source) for _ in range(3)]
-    versions = [put(place, number, content) for number, content in enumerate(contents)]
+    sizes = [source.choice((1, 2, 3, 8192)) for _ in contents]
+    versions = [
+        put(place, number, content, entries=size)
+        for number, (content, size) in enumerate(zip(contents, sizes, strict=True))
+    ]
     if seed % 2:
         without_digests(place, versions[0])
     kept = ComparedFiles()
@@ -295,7 +321,7 @@ def test_many_row_groups(place: WorkspaceStore) -> None:
     before = put(place, 1, {("blog", "ja"): [{"id": f"e{number:05}"} for number in range(1500)]})
     after = put(place, 2, {("blog", "ja"): [{"id": f"e{number:05}"} for number in range(1500) if number % 300]})
     for version in (before, after):
-        path = place.path(version, "ja/blog.parquet")
+        path = place.path(version, "ja/blog/all.parquet")
         table: pa.Table = pq.read_table(path, partitioning=None)
         pq.write_table(table, path, row_group_size=200)
     found = told(changes(place, Point(before, T0), Point(after, T0)))

@@ -114,12 +114,12 @@ def test_flips_are_found_in_every_row_group(target: WorkspaceStore) -> None:
 
 def test_a_damaged_file_is_named(target: WorkspaceStore) -> None:
     manifest = publish(target, 1, ROWS)
-    path = target.path(manifest.version, "ja/blog.parquet")
+    path = target.path(manifest.version, "ja/blog/all.parquet")
     path.chmod(0o644)
     os.truncate(path, 50)
-    with pytest.raises(StoreError, match=r"ja/blog\.parquet cannot be read: .*cms snapshot verify"):
+    with pytest.raises(StoreError, match=r"ja/blog/all\.parquet cannot be read: .*cms snapshot verify"):
         summary_at(target, manifest, NOON)
     path.chmod(0o644)
     path.unlink()
-    with pytest.raises(StoreError, match=r"ja/blog\.parquet is not there"):
+    with pytest.raises(StoreError, match=r"ja/blog/all\.parquet is not there"):
         summary_at(target, manifest, NOON)

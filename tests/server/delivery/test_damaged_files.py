@@ -55,9 +55,9 @@ def test_a_flipped_bit_in_a_table_is_never_served_and_the_cache_is_mended(tmp_pa
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text) as server:
         eventually(lambda: server.get("/readyz").status == 200)
-        for part in [*cache_paths(site.store.cache, site.workspace).parts.iterdir()]:
+        for tables in [*cache_paths(site.store.cache, site.workspace).all_tables.iterdir()]:
             # The IDs, which are stored plain.
-            write_over(tables_file(part), lambda data: data.replace(b"post-9", b"post-8"))
+            write_over(tables_file(tables), lambda data: data.replace(b"post-9", b"post-8"))
         answers = []
 
         def is_mended() -> bool:
@@ -106,7 +106,7 @@ def test_damaged_drafts_fail_previews_alone(tmp_path: Path) -> None:
         draft = {"id": "post-1", "draft": True, "draftKey": "open", "title": "Not yet", "createdAt": "2026-01-01"}
         file.write(json.dumps(draft) + "\n")
     version = build(site.source, site.store, now=now_ms()).version
-    [drafts] = (site.place.snapshots / version).rglob("*.drafts.parquet")
+    [drafts] = (site.place.snapshots / version).rglob("_drafts/*/*/*.parquet")
     _, text = site.key(validity="none")
     with serving(site.store, tmp_path / "log", key=text) as server:
         eventually(lambda: server.get("/readyz").status == 200)

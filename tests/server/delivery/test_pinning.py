@@ -355,7 +355,7 @@ def test_a_version_that_has_to_be_made_first_is_gone(client: Client, tmp_path: P
     first = client.point()
     for text in ("two", "three", "four", "five"):
         client.publish(text)
-    for parts in (client.site.store.cache / "acme").glob("layout-*/parts/*/tables.duckdb"):
+    for parts in (client.site.store.cache / "acme").glob("layout-*/tables/*/tables.duckdb"):
         parts.unlink()
     assert client.get("posts", first).status_code == 410
     assert titles(client.get("posts")) == {"five"}

@@ -19,7 +19,7 @@ from server.mirror.freshness import LOST_MS, SILENT_MS, Freshness
 from server.mirror.last_use import LastUseSharing
 from server.mirror.mirror import ROUND_MS, WATCHED_A_POLL, WATCHED_MS
 from snapshots.store import store
-from snapshots.store.carrying import DROPPED
+from snapshots.store.carrying import DROPPED, FILES
 from snapshots.store.changes import announce
 from snapshots.store.current import current_document
 from snapshots.store.directory_objects import DirectoryObjects
@@ -78,10 +78,10 @@ def test_a_new_version_is_followed_at_the_next_poll_and_fetches_only_what_change
     machine.poll()
     assert machine.version() == version
     assert machine.is_whole()
-    data = [key for key in bucket.fetched if "/snapshots/" in key]
+    data = [key for key in bucket.fetched if f"/{FILES}/" in key]
     assert data
-    assert all("/posts." in key for key in data), "the object's files are those of the version before"
-    linked = machine.store.workspace("acme").snapshots / version / "en" / "site.parquet"
+    assert all("/posts/" in key for key in data), "the object's files are those of the version before"
+    linked = machine.store.workspace("acme").snapshots / version / "en/site/all.parquet"
     assert linked.stat().st_nlink >= 2
 
 
@@ -228,7 +228,7 @@ def test_nothing_changes_with_at_most_70_requests_a_minute(tmp_path: Path, bucke
         pytest.param(lambda path: path.write_bytes(b""), id="empty"),
     ],
 )
-@pytest.mark.parametrize("name", ["en/posts.parquet", "en/posts.search.parquet", "manifest.json"])
+@pytest.mark.parametrize("name", ["en/posts/all.parquet", "_search/en/posts/all.parquet", "manifest.json"])
 def test_a_version_that_is_not_whole_leaves_the_old_one(
     site: BucketSite,
     bucket: Bucket,
@@ -241,7 +241,7 @@ def test_a_version_that_is_not_whole_leaves_the_old_one(
     machine.poll()
     second = site.publish("two")
     site.push_version(second)
-    object_ = bucket.root / site.version_key(second) / name
+    object_ = bucket.root / site.object_key(second, name)
     whole = object_.read_bytes()
     object_.chmod(0o644)
     harm(as_its_own(object_))
@@ -287,7 +287,7 @@ def test_a_version_that_is_not_whole_is_passed_over_by_the_next(
     machine.poll()
     second = site.publish("two")
     site.push_version(second)
-    (bucket.root / site.version_key(second) / "en" / "posts.parquet").unlink()
+    (bucket.root / site.object_key(second, "en/posts/all.parquet")).unlink()
     site.push_current()
     machine.poll()
     third = site.release("three")
@@ -487,7 +487,7 @@ def test_a_pruned_version_leaves_the_mirror_at_once_whatever_is_being_pulled(
     assert place.versions() == [two, one]
     three = site.publish("three")
     site.push_version(three)
-    bucket.delete([f"{site.version_key(three)}/en/posts.parquet"])
+    bucket.delete([site.object_key(three, "en/posts/all.parquet")])
     site.push_current()
     machine.poll()
     assert machine.page().refused["acme"].version == three

@@ -333,7 +333,7 @@ def test_a_damaged_version_is_told_and_not_served(url: str, site: BucketSite, ob
         eventually(lambda: site.titles(reader) == {"one"})
         second = site.publish("two")
         site.push_version(second)
-        damaged = f"{site.version_key(second)}/en/posts.parquet"
+        damaged = site.object_key(second, "en/posts/all.parquet")
         objects.delete([damaged])
         site.push_current()
         eventually(lambda: readiness(reader)["workspaces"][0]["refused"])

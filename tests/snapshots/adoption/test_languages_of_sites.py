@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pyarrow.parquet as pq
 import pytest
 
 from cli.creating.init import adopt_site
@@ -15,6 +14,7 @@ from snapshots.columns import FileKind
 from snapshots.store.store import open_store
 from tests.sites.generator_sites import MARK, page
 from tests.sites.site_folders import write_folder
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 JAPANESE = "これは日本語の文章です。料金は次のとおりです。"
@@ -229,10 +229,10 @@ def delivered(root: Path, store: Path) -> dict[str, dict[str, set[str]]]:
     for file in place.manifest(made.version).files:
         if file.kind is FileKind.PUBLISHED:
             lang, endpoint = file.path.rpartition(".")[0].split("/")[:2]
-            rows = pq.read_table(place.bring_file(made.version, file), columns=["id", "_json"]).to_pylist()
+            rows = stored_rows(place.bring_file(made.version, file))
             for row in rows:
                 entry = f"{endpoint}/{row['id']}"
-                found.setdefault(lang, {}).setdefault(entry, set()).update(MARK.findall(row["_json"]))
+                found.setdefault(lang, {}).setdefault(entry, set()).update(MARK.findall(row["json"]))
     return found
 
 

@@ -14,6 +14,7 @@ from snapshots.columns import FileKind
 from snapshots.store.store import open_store
 from tests.sites.generator_sites import GENERATOR_SITES, MARK, GeneratorSite
 from tests.sites.site_folders import write_folder
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 
@@ -27,9 +28,10 @@ def live(root: Path, store: Path) -> list[tuple[str, str, str]]:
     for file in place.manifest(made.version).files:
         if file.kind is FileKind.PUBLISHED:
             lang, endpoint = file.path.rpartition(".")[0].split("/")[:2]
-            rows = pq.read_table(place.bring_file(made.version, file), columns=["live_from", "live_until", "_json"])
+            path = place.bring_file(made.version, file)
+            rows = pq.ParquetFile(path).read(columns=["live_from", "live_until"])
             start, end = (rows[name].cast(pa.int64()).to_pylist() for name in ("live_from", "live_until"))
-            texts = rows["_json"].to_pylist()
+            texts = [row["json"] for row in stored_rows(path)]
             found += [(lang, endpoint, json) for at, json in enumerate(texts) if start[at] <= NOW < end[at]]
     return found
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import BuildResult, build, check
@@ -20,6 +19,7 @@ from snapshots.model import ALWAYS, NEVER
 from snapshots.problems import WorkspaceRefused
 from snapshots.search.index import write_search_index
 from snapshots.store.store import open_store
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 
@@ -90,10 +90,7 @@ def built(root: Path, store: Path, now: int = NOW, **options: bool) -> BuildResu
 
 
 def rows(store: Path, result: BuildResult, path: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = pq.read_table(
-        store / result.workspace / "snapshots" / result.version / path
-    ).to_pylist()
-    return found
+    return stored_rows(store / result.workspace / "snapshots" / result.version / path)
 
 
 def files_of(store: Path, result: BuildResult) -> dict[str, tuple[str, int]]:
@@ -117,18 +114,18 @@ def test_published_and_scheduled_versions_land_in_the_language_s_file(root: Path
     result = built(root, store)
     assert (result.workspace, result.changed, result.activated, result.entries) == ("acme", True, True, 7)
     assert sorted(files_of(store, result)) == [
-        "de/blog.drafts.parquet",
-        "en/authors.parquet",
-        "en/authors.search.parquet",
-        "en/blog.drafts.parquet",
-        "en/blog.parquet",
-        "en/blog.search.parquet",
-        "en/site.parquet",
-        "en/site.search.parquet",
-        "ja/blog.parquet",
-        "ja/blog.search.parquet",
+        "_drafts/de/blog/all.parquet",
+        "_drafts/en/blog/all.parquet",
+        "_search/en/authors/all.parquet",
+        "_search/en/blog/all.parquet",
+        "_search/en/site/all.parquet",
+        "_search/ja/blog/all.parquet",
+        "en/authors/all.parquet",
+        "en/blog/all.parquet",
+        "en/site/all.parquet",
+        "ja/blog/all.parquet",
     ]
-    two, one = rows(store, result, "en/blog.parquet")
+    two, one = rows(store, result, "en/blog/all.parquet")
     assert (two["id"], one["id"]) == ("two", "one")  # newest publishedAt first
     assert one["rating"] == 5.0
     assert one["tags"] == ["a", "b"]
@@ -136,9 +133,9 @@ def test_published_and_scheduled_versions_land_in_the_language_s_file(root: Path
     assert one["author"] == "mika"
     assert one["title__search"] == "one"
     assert one["body__search"] == "hello world & all"
-    body = json.loads(str(one["_json"]))
+    body = json.loads(str(one["json"]))
     assert body["rating"] == 5
-    assert '"rating":5,' in str(one["_json"])
+    assert '"rating":5,' in str(one["json"])
     assert list(body) == ["title", "body", "rating", "tags", "author", "cover"]
     assert body["cover"] is None
 
@@ -146,30 +143,29 @@ def test_published_and_scheduled_versions_land_in_the_language_s_file(root: Path
 def test_live_windows_and_those_of_the_other_languages(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     result = built(root, store)
-    two, one = rows(store, result, "en/blog.parquet")
+    two, one = rows(store, result, "en/blog/all.parquet")
     assert (milliseconds(one["live_from"]), milliseconds(one["live_until"])) == (ALWAYS, NEVER)
     assert milliseconds(two["live_from"]) == 1_893_456_000_000
-    assert milliseconds(one["_ja_from"]) == ALWAYS
-    assert milliseconds(one["_ja_until"]) == 1_798_729_200_000  # midnight of 1 January in Tokyo
-    assert (one["_de_from"], two["_ja_from"], two["_ja_until"]) == (None, None, None)
-    (japanese,) = rows(store, result, "ja/blog.parquet")
-    assert milliseconds(japanese["_en_from"]) == ALWAYS
+    assert milliseconds(one["ja_from"]) == ALWAYS
+    assert milliseconds(one["ja_until"]) == 1_798_729_200_000  # midnight of 1 January in Tokyo
+    assert (one["de_from"], two["ja_from"], two["ja_until"]) == (None, None, None)
+    (japanese,) = rows(store, result, "ja/blog/all.parquet")
+    assert "en_from" not in japanese  # nobody falls back to it
 
 
 def test_drafts_stand_apart_and_take_the_key_of_either_file(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     result = built(root, store)
-    (draft,) = rows(store, result, "en/blog.drafts.parquet")
+    (draft,) = rows(store, result, "_drafts/en/blog/all.parquet")
     assert (draft["id"], draft["title"], draft["draft_key"]) == ("one", "One, changed", "shared-key")
-    assert milliseconds(draft["_en_from"]) == ALWAYS  # a draft's row knows when its own version is live
-    (german,) = rows(store, result, "de/blog.drafts.parquet")
+    (german,) = rows(store, result, "_drafts/de/blog/all.parquet")
     assert (german["id"], german["title"], german["draft_key"]) == ("three", None, None)  # the draft file wins
 
 
 def test_dates_default_to_the_earliest_the_file_gives(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     result = built(root, store)
-    two, one = rows(store, result, "en/blog.parquet")
+    two, one = rows(store, result, "en/blog/all.parquet")
     assert milliseconds(one["createdAt"]) == 1_767_279_600_000  # 2 January, midnight in Tokyo
     assert milliseconds(one["updatedAt"]) == 1_767_279_600_000
     assert milliseconds(one["publishedAt"]) == 1_767_571_200_000
@@ -181,7 +177,7 @@ def test_a_version_without_any_date_is_a_warning_and_1970(tmp_path: Path) -> Non
     store = tmp_path / "store"
     result = built(root, store)
     assert [(p.file, p.line, p.kind) for p in result.problems.kept] == [("content/authors/noor.yaml", 1, "no-date")]
-    noor = rows(store, result, "en/authors.parquet")[-1]
+    noor = rows(store, result, "en/authors/all.parquet")[-1]
     assert (noor["id"], milliseconds(noor["createdAt"]), milliseconds(noor["publishedAt"])) == ("noor", 0, 0)
 
 
@@ -212,8 +208,9 @@ def test_indexes_are_what_the_written_files_give(root: Path, tmp_path: Path) -> 
     manifest = workspace.manifest(result.version)
     for api in manifest.workspace.apis:
         for lang in manifest.workspace.languages_of(api):
-            data, index = manifest.file(api, lang), manifest.file(api, lang, FileKind.SEARCH)
-            if data is not None and index is not None:
+            for data, index in zip(
+                manifest.files_of(api, lang), manifest.files_of(api, lang, FileKind.SEARCH), strict=True
+            ):
                 again = tmp_path / "again.parquet"
                 place = workspace.path(result.version, data.path)
                 assert write_search_index(place, indexed_fields(api), again) == index.rows
@@ -229,7 +226,7 @@ def test_many_indexes_of_linked_files_are_shared_out(
     def run_jobs(_: BuildWorkers, jobs: list[Job[object]], finished: Callable[[Job[object]], None]) -> None:
         for job in jobs:
             job.result = job.work(job.item)
-            shared.append(job.item.path.name)
+            shared.append("/".join(job.item.path.parts[-4:]))
             finished(job)
 
     built(root, tmp_path / "store")
@@ -239,7 +236,7 @@ def test_many_indexes_of_linked_files_are_shared_out(
     monkeypatch.setattr(BuildWorkers, "share", lambda _self, items, *, pays: items > 1 and pays)
     monkeypatch.setattr(BuildWorkers, "run_jobs", run_jobs)
     result = built(root, tmp_path / "store", now=NOW + 1)
-    assert {"blog.search.parquet", "site.search.parquet"} <= set(shared)
+    assert {"_search/en/blog/all.parquet", "_search/en/site/all.parquet"} <= set(shared)
     assert result.changed
     monkeypatch.undo()
     assert not open_store(tmp_path / "store").workspace("acme").verify(result.version)
@@ -264,8 +261,8 @@ def test_one_edit_rewrites_one_file_and_equals_a_build_from_nothing(root: Path, 
     after = files_of(store, result)
     assert result.changed
     assert {path for path in after if after[path][1] != before[path][1]} == {
-        "en/authors.parquet",
-        "en/authors.search.parquet",
+        "en/authors/all.parquet",
+        "_search/en/authors/all.parquet",
     }
     cold = files_of(tmp_path / "cold", built(root, tmp_path / "cold"))
     assert {path: sha for path, (sha, _) in after.items()} == {path: sha for path, (sha, _) in cold.items()}
@@ -306,7 +303,7 @@ def test_removing_and_renaming_files_equals_a_build_from_nothing(root: Path, tmp
     cold_store = tmp_path / "cold"
     cold = {path: sha for path, (sha, _) in files_of(cold_store, built(root, cold_store)).items()}
     assert warm == cold
-    assert not {"ja/blog.parquet", "en/site.parquet"} & set(warm)
+    assert not {"ja/blog/all.parquet", "en/site/all.parquet"} & set(warm)
 
 
 @pytest.mark.slow
@@ -339,8 +336,8 @@ def test_a_damaged_build_cache_only_costs_time(root: Path, tmp_path: Path, damag
             path.unlink()
         (root / "content/authors/mika.yaml").write_text(f"name: Mika {number}\ncreatedAt: 2026-01-01\n")
         result = built(root, store, now=NOW + number)
-        assert rows(store, result, "en/authors.parquet")[0]["name"] == f"Mika {number}"
-        assert len(rows(store, result, "en/blog.parquet")) == 2
+        assert rows(store, result, "en/authors/all.parquet")[0]["name"] == f"Mika {number}"
+        assert len(rows(store, result, "en/blog/all.parquet")) == 2
 
 
 @pytest.mark.parametrize("suffix", ["index", "refs"])
@@ -352,7 +349,7 @@ def test_an_index_of_another_program_only_costs_time(root: Path, tmp_path: Path,
         table = read_arrow(path)
         write_arrow(table.remove_column(table.num_columns - 1), path)
     (root / "content/authors/mika.yaml").write_text("name: Other\ncreatedAt: 2026-01-01\n")
-    assert rows(store, built(root, store, now=NOW + 1), "en/authors.parquet")[0]["name"] == "Other"
+    assert rows(store, built(root, store, now=NOW + 1), "en/authors/all.parquet")[0]["name"] == "Other"
 
 
 @pytest.mark.parametrize("lost", [8, 16, 64, 200, 600, 1000])
@@ -363,7 +360,7 @@ def test_compiled_rows_that_make_no_sense_are_compiled_again(root: Path, tmp_pat
         chunk.write_bytes(chunk.read_bytes()[: -lost - 10] + chunk.read_bytes()[-10:])
     (root / "content/blog/more.md").write_text("---\ntitle: More\ncreatedAt: 2026-01-04\n---\n")
     result = built(root, store, now=NOW + 1)
-    assert len(rows(store, result, "en/blog.parquet")) == 3
+    assert len(rows(store, result, "en/blog/all.parquet")) == 3
 
 
 def test_errors_refuse_the_build_and_leave_the_current_version(root: Path, tmp_path: Path) -> None:
@@ -424,7 +421,7 @@ def test_two_versions_for_one_id_are_an_error_that_names_both(root: Path, tmp_pa
     assert "content/blog/copy.md" in problem.message
     store = tmp_path / "store"
     result = built(root, store, lenient=True)
-    titles = {str(row["title"]) for row in rows(store, result, "en/blog.parquet")}
+    titles = {str(row["title"]) for row in rows(store, result, "en/blog/all.parquet")}
     assert titles == {"Copy", "Two"}  # the first by path stays
 
 
@@ -449,9 +446,9 @@ def test_jsonl_marks_drafts_and_languages_line_by_line(tmp_path: Path) -> None:
     assert [(p.file, p.line) for p in problems.kept] == [("content/blog.jsonl", 4)]
     store = tmp_path / "store"
     result = built(root, store, lenient=True)
-    assert [row["title"] for row in rows(store, result, "en/blog.parquet")] == ["A"]
-    assert [row["title"] for row in rows(store, result, "ja/blog.parquet")] == ["あ"]
-    assert [row["title"] for row in rows(store, result, "en/blog.drafts.parquet")] == ["A2"]
+    assert [row["title"] for row in rows(store, result, "en/blog/all.parquet")] == ["A"]
+    assert [row["title"] for row in rows(store, result, "ja/blog/all.parquet")] == ["あ"]
+    assert [row["title"] for row in rows(store, result, "_drafts/en/blog/all.parquet")] == ["A2"]
 
 
 def test_a_file_cut_into_ranges_gives_what_it_gives_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -466,6 +463,8 @@ def test_a_file_cut_into_ranges_gives_what_it_gives_whole(tmp_path: Path, monkey
     root = write_files(tmp_path / "workspace", files | {"content/blog.jsonl": "\n".join(lines)})
     whole = built(root, tmp_path / "whole", lenient=True)
     monkeypatch.setattr("snapshots.build.pieces.PIECE_BYTES", 700)
+    monkeypatch.setattr("snapshots.build.pieces.BULK_BYTES", 100)
+    monkeypatch.setattr("snapshots.documents.units.UNIT_BYTES", 300)
     cut = built(root, tmp_path / "cut", lenient=True)
     assert {(21, "syntax"), (41, "id")} <= {(p.line, p.kind) for p in cut.problems.kept}
     assert cut.problems.kept == whole.problems.kept
@@ -491,7 +490,7 @@ def test_manifest_names_the_builder_and_counts_the_scheduled(root: Path, tmp_pat
     manifest = open_store(store).workspace("acme").manifest(result.version)
     blog = manifest.workspace.api("blog")
     assert blog is not None
-    file = manifest.file(blog, "en", FileKind.PUBLISHED)
+    [file] = manifest.files_of(blog, "en")
     assert file is not None
     assert (file.rows, file.scheduled) == (2, 1)
     assert manifest.builder.startswith("parquetry ")

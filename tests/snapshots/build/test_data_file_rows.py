@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.chunks import BATCH_ROWS, ChunkReader, write_arrow
 from snapshots.build.parquet import FilePlan, write_parquet
 from snapshots.build.settings import FULL
 from snapshots.columns import Column, ColumnType
+from tests.stores.data_files import stored_rows
 
 COLUMNS = (
     Column("id", ColumnType.TEXT, False),
@@ -41,7 +41,8 @@ def test_rows_come_in_the_plan_s_order_with_their_missing_values(tmp_path: Path,
     places = [(chunk, row) for chunk, of_chunk in enumerate(rows) for row in range(len(of_chunk))]
     for wanted in (places, rng.sample(places, len(places)), rng.sample(places, 50), places[::-1]):
         plan = FilePlan(
-            columns=COLUMNS,
+            columns=COLUMNS[:1],
+            own=COLUMNS[1:],
             chunk=np.array([chunk for chunk, _ in wanted], dtype=np.int32),
             row=np.array([row for _, row in wanted], dtype=np.int32),
             size=np.full(len(wanted), 40_000, dtype=np.int32),
@@ -50,7 +51,7 @@ def test_rows_come_in_the_plan_s_order_with_their_missing_values(tmp_path: Path,
             digests=pa.chunked_array([], pa.binary(16)),
         )
         write_parquet(plan, [tmp_path / f"{chunk}.rows" for chunk in range(chunks)], tmp_path / "data.parquet", FULL)
-        assert pq.read_table(tmp_path / "data.parquet").to_pylist() == [rows[chunk][row] for chunk, row in wanted]
+        assert stored_rows(tmp_path / "data.parquet") == [rows[chunk][row] for chunk, row in wanted]
 
 
 @pytest.mark.parametrize("content", [b"", b"ARROW1", b"ARROW1\0\0" + bytes(100)])

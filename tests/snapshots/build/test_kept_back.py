@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import build, check
 from snapshots.columns import FileKind
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.store import open_store
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 HEAD = "uid: api_p\nendpoint: posts\nkind: list\nmultilingual: true\n"
@@ -36,11 +36,7 @@ def ids(root: Path, kind: FileKind = FileKind.PUBLISHED, **options: bool) -> set
     made = build(root, store, now=NOW, allow_breaking=True, **options)
     place = store.workspace("w")
     files = [file for file in place.manifest(made.version).files if file.kind is kind]
-    return {
-        one
-        for file in files
-        for one in pq.read_table(place.bring_file(made.version, file), columns=["id"])["id"].to_pylist()
-    }
+    return {one for file in files for one in (row["id"] for row in stored_rows(place.bring_file(made.version, file)))}
 
 
 def errors(root: Path) -> list[str]:

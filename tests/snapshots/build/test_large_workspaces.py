@@ -13,11 +13,12 @@ import pytest
 
 from snapshots.build.build import build, check
 from snapshots.build.chunks import read_arrow
-from snapshots.columns import search_column
+from snapshots.columns import FileKind, search_column
 from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
 from snapshots.search.index import write_search_index
 from snapshots.store.store import Store, open_store
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 PAGES = """uid: api_Pages0000001
@@ -45,8 +46,7 @@ def write_page(root: Path, number: int, title: str | None = "Page", body: str = 
 
 
 def rows(store: Store, version: str, path: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = pq.read_table(store.workspace("acme").path(version, path)).to_pylist()
-    return found
+    return stored_rows(store.workspace("acme").path(version, path))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_piece_without_a_single_good_row_spoils_nothing(tmp_path: Path) -> Non
     write_page(root, 20)
     again = build(root, store, now=NOW, lenient=True)
     assert (again.entries, again.problems.warnings) == (79, 1)
-    assert {row["id"] for row in rows(store, again.version, "en/pages.parquet")} == {
+    assert {row["id"] for row in rows(store, again.version, "en/pages/all.parquet")} == {
         f"p{number:05}" for number in range(80) if number != 21
     }
 
@@ -87,7 +87,7 @@ def test_chunks_are_joined_without_being_in_memory_all_at_once(tmp_path: Path, m
     assert sum(map(len, chunks)) == 100
     assert len(chunks) < 30, "small chunks are joined"
     assert max(sizes) < 10_000 + 4_000
-    found = {row["id"]: row["body"] for row in rows(store, result.version, "en/pages.parquet")}
+    found = {row["id"]: row["body"] for row in rows(store, result.version, "en/pages/all.parquet")}
     assert found == {f"p{number:05}": f"<p>{' '.join([str(number)] * 200)}</p>\n" for number in range(100)}
     write_page(root, 0, body="changed")
     build(root, store, now=NOW + 1)
@@ -100,15 +100,17 @@ def test_a_workspace_may_have_a_thousand_languages(tmp_path: Path) -> None:
         (root / f"content/pages/one.{lang}.md").write_text(f"---\ntitle: In {lang}\ncreatedAt: 2026-01-01\n---\n")
     store = open_store(tmp_path / "store")
     result = build(root, store, now=NOW)
-    assert [file.path for file in store.workspace("acme").manifest(result.version).files][::2] == [
-        "l0/pages.parquet",
-        "l128/pages.parquet",
-        "l999/pages.parquet",
+    files = store.workspace("acme").manifest(result.version).files
+    assert [file.path for file in files if file.kind is FileKind.PUBLISHED] == [
+        "l0/pages/all.parquet",
+        "l128/pages/all.parquet",
+        "l999/pages/all.parquet",
     ]
-    [row] = rows(store, result.version, "l999/pages.parquet")
+    [row] = rows(store, result.version, "l999/pages/all.parquet")
     assert row["title"] == "In l999"
+    [row] = rows(store, result.version, "l0/pages/all.parquet")  # the main language, to which others fall back
     live = {name for name, value in row.items() if name.endswith("_from") and value is not None} - {"live_from"}
-    assert live == {"_l0_from", "_l128_from"}
+    assert live == {"l128_from", "l999_from"}
 
 
 def test_more_languages_are_refused_with_their_limit(tmp_path: Path) -> None:
@@ -151,5 +153,5 @@ def test_a_text_of_nothing_but_headings_is_refused_soon(tmp_path: Path) -> None:
         "content/pages/p00001.md",
         "body: more than 2,000 headings: split the entry",
     )
-    two = next(row for row in rows(store, result.version, "en/pages.parquet") if row["id"] == "p00002")
-    assert str(json.loads(str(two["_json"]))["body"]).endswith('<h1 id="user-content-a-1999">a</h1>\n')
+    two = next(row for row in rows(store, result.version, "en/pages/all.parquet") if row["id"] == "p00002")
+    assert str(json.loads(str(two["json"]))["body"]).endswith('<h1 id="user-content-a-1999">a</h1>\n')

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
 from snapshots.build.build import build, check
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.store import open_store
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 HEAD = "id: acme\nlanguages: [en, ja]\n"
@@ -47,8 +47,8 @@ class Site:
         workspace = self.store.workspace(build(self.root, self.store, now=self.now).workspace)
         current = workspace.current()
         assert current is not None
-        table = pq.read_table(workspace.path(current.version, f"{lang}/pages.parquet"), partitioning=None)
-        found = zip(table["id"].to_pylist(), table["_json"].to_pylist(), strict=True)
+        rows = stored_rows(workspace.path(current.version, f"{lang}/pages/all.parquet"))
+        found = [(row["id"], row["json"]) for row in rows]
         return {entry_id: json.loads(body)["body"] for entry_id, body in found}
 
     def problems(self) -> list[str]:
@@ -454,7 +454,7 @@ def test_addresses_begin_with_the_servers_where_a_build_knows_it(site: Site) -> 
     for at, public_url in enumerate(addresses, NOW):
         version = build(site.root, site.store, now=at, public_url=public_url).version
         workspace = site.store.workspace("acme")
-        [row] = pq.read_table(workspace.path(version, "en/pages.parquet"), partitioning=None)["_json"].to_pylist()
+        [row] = [row["json"] for row in stored_rows(workspace.path(version, "en/pages/all.parquet"))]
         assert f'src=\\"{public_url or ""}/assets/acme/x.' in row
         assert workspace.manifest(version).assets_url == f"{public_url or ''}/assets/acme/"
     assert len(workspace.versions()) == 3

@@ -198,10 +198,10 @@ def test_a_damaged_file_is_named(root: Path, store: Store) -> None:
     first = build(root, store, now=NOW)
     write(root, {"content/blog/one.md": entry("One!")})
     second = build(root, store, now=NOW + 1)
-    path = store.workspace("site").path(second.version, "en/blog.parquet")
+    path = store.workspace("site").path(second.version, "en/blog/all.parquet")
     path.chmod(0o644)
     path.write_bytes(b"nothing")
-    with pytest.raises(StoreError, match=r"en/blog\.parquet cannot be read"):
+    with pytest.raises(StoreError, match=r"en/blog/all\.parquet cannot be read"):
         diff(store.workspace("site"), first.version, second.version)
 
 

@@ -136,7 +136,7 @@ def test_ids_in_groups_follow_the_rule_of_their_api(tmp_path: Path) -> None:
     (root / "content/pages/about.yaml").write_text("title: A\ncreatedAt: 2026-01-01\n")
     store = open_store(tmp_path / "store")
     result = build(root, store, now=NOW)
-    path = store.workspace("types").snapshots / result.version / "en/pages.parquet"
+    path = store.workspace("types").snapshots / result.version / "en/pages/all.parquet"
     [(authors, links)] = duckdb.sql(f"SELECT authors, links FROM '{path}' WHERE id = 'home'").fetchall()
     assert authors == [{"name": "K", "person": "ken", "roles": []}]
     assert links == [{"api": None, "id": "ken"}, {"api": "people", "id": "ken"}, {"api": "pages", "id": "about"}]
@@ -145,7 +145,7 @@ def test_ids_in_groups_follow_the_rule_of_their_api(tmp_path: Path) -> None:
 def test_analysts_read_groups_as_structs_and_lists(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     result = build(write_field_types(tmp_path / "types"), store, now=NOW)
-    path = store.workspace("types").snapshots / result.version / "en/pages.parquet"
+    path = store.workspace("types").snapshots / result.version / "en/pages/all.parquet"
     row = duckdb.sql(
         "SELECT seo.title, seo.since::VARCHAR, list_transform(authors, lambda a: a.person), gallery[2].alt, "
         "menu.fileSize, "

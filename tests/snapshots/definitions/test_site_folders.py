@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from snapshots.build.build import BuildResult, build, check
 from snapshots.store.store import Store
 from tests.sites.site_folders import ASTRO, HUGO, JEKYLL, LONG, PLAIN, PRESETS, write_folder
+from tests.stores.data_files import stored_rows
 
 NOW = 1_780_000_000_000
 DATES = ("createdAt", "publishedAt", "live_from")
@@ -30,11 +29,10 @@ def rebuilt(root: Path, tmp_path: Path) -> BuildResult:
 
 def versions(tmp_path: Path, result: BuildResult) -> dict[str, dict[str, Any]]:
     found = {}
-    for path in (tmp_path / f"store/{result.workspace}/snapshots/{result.version}").glob("*/*.parquet"):
-        if path.name.count(".") == 1:
-            for row in pq.read_table(path).to_pylist():
-                fields = json.loads(row["_json"]) | {name: row[name] for name in DATES}
-                found[f"{path.parent.name}/{path.stem}/{row['id']}"] = fields
+    for path in (tmp_path / f"store/{result.workspace}/snapshots/{result.version}").glob("*/*/*.parquet"):
+        for row in stored_rows(path):
+            fields = json.loads(row["json"]) | {name: row[name] for name in DATES}
+            found[f"{path.parent.parent.name}/{path.parent.name}/{row['id']}"] = fields
     return found
 
 

@@ -186,8 +186,8 @@ class Workspace:
         values = {}
         for lang in ("en", "de", "ja"):
             for api in ("posts", "people", "facts", "shop"):
-                for file in self._store.root.glob(f"*/snapshots/{version}/{lang}/{api}.parquet"):
-                    rows = duckdb.sql(f"SELECT id, _json FROM read_parquet('{file}')").fetchall()
+                for file in self._store.root.glob(f"*/snapshots/{version}/{lang}/{api}/*.parquet"):
+                    rows = duckdb.sql(f"SELECT id, _.json FROM read_parquet('{file}')").fetchall()
                     values |= {(lang, api, entry_id): json.loads(text) for entry_id, text in rows}
         return version.partition("-")[2], values
 

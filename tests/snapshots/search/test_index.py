@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.read.files import term_index as search
 from engine.read.files.array_file import ArrayFile
+from engine.read.files.term_index import TermIndex
 from engine.read.materialise import write_search
 from engine.read.materialise.write_search import SearchWriter
-from engine.read.reader import search
-from engine.read.reader.search import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search
 from snapshots.search import index as search_index
@@ -52,7 +52,7 @@ def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
         write_search_index(data, ["other", "body"], index)
         made = Path(place, "made")
         with SearchWriter(made, TOKEN) as writer:
-            assert writer.add_texts("en", "body", data) == all(texts)
+            writer.add_texts("en", "body", data)
             writer.add("en", "body", index)
         yield TermIndex(ArrayFile(made, TOKEN), "en", "body")
 

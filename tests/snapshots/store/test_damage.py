@@ -105,15 +105,15 @@ def test_a_version_under_another_name_is_refused(target: WorkspaceStore) -> None
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
-        (Path.unlink, "ja/blog.parquet: is missing"),
-        (lambda path: os.truncate(path, 99), r"ja/blog.parquet: has [0-9,]+ bytes instead of"),
-        (lambda path: path.write_bytes(b"\1" + path.read_bytes()[1:]), "ja/blog.parquet: has the SHA-256"),
-        (lambda path: path.with_name("extra").write_bytes(b""), "ja/extra: is not in the manifest"),
+        (Path.unlink, "ja/blog/all.parquet: is missing"),
+        (lambda path: os.truncate(path, 99), r"ja/blog/all.parquet: has [0-9,]+ bytes instead of"),
+        (lambda path: path.write_bytes(b"\1" + path.read_bytes()[1:]), "ja/blog/all.parquet: has the SHA-256"),
+        (lambda path: path.with_name("extra").write_bytes(b""), "ja/blog/extra: is not in the manifest"),
     ],
 )
 def test_verify_names_every_damage(target: WorkspaceStore, spoil: Callable[[Path], object], complaint: str) -> None:
     publish(target, 1)
-    path = target.path(version_at(1), "ja/blog.parquet")
+    path = target.path(version_at(1), "ja/blog/all.parquet")
     path.chmod(0o644)
     spoil(path)
     (found,) = target.verify(version_at(1))
@@ -124,7 +124,7 @@ def test_a_version_with_missing_or_truncated_files_cannot_become_current(target:
     for number in (1, 2):
         publish(target, number)
         activate(target, number)
-    path = target.path(version_at(1), "ja/blog.parquet")
+    path = target.path(version_at(1), "ja/blog/all.parquet")
     path.chmod(0o644)
     os.truncate(path, 10)
     moves: tuple[Callable[[], object], ...] = (
@@ -132,7 +132,7 @@ def test_a_version_with_missing_or_truncated_files_cannot_become_current(target:
         lambda: target.rollback(by="me", now=9),
     )
     for move in moves:
-        with pytest.raises(StoreError, match=r"is damaged: ja/blog.parquet: has 10 bytes"):
+        with pytest.raises(StoreError, match=r"is damaged: ja/blog/all.parquet: has 10 bytes"):
             move()
     current = target.current()
     assert current is not None

@@ -235,8 +235,8 @@ def test_everything_reaches_the_disk_before_a_rename_shows_it(tmp_path: Path, mo
     seen = [names.get(int(what), "?") if step == "sync" else f"-> {what}" for step, what in steps]
     published = seen.index(f"-> {version_at(2)}")
     activated = seen.index("-> current")
-    assert {"ja/blog.parquet", "ja", ".", "manifest.json"} <= set(seen[:published])
-    assert seen.index("ja/blog.parquet") < seen.index("manifest.json")
+    assert {"ja/blog/all.parquet", "ja", ".", "manifest.json"} <= set(seen[:published])
+    assert seen.index("ja/blog/all.parquet") < seen.index("manifest.json")
     assert "snapshots" in seen[published + 1 : activated]
     assert "current" in seen[published + 1 : activated]
     assert "acme" in seen[activated + 1 :]

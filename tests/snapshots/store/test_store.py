@@ -137,7 +137,7 @@ def test_a_path_outside_the_version_is_refused(target: WorkspaceStore, relative:
     path = target.snapshots / version_at(1) / MANIFEST
     path.chmod(0o644)
     escaped = relative.replace("\0", "\\u0000")
-    path.write_text(path.read_text().replace('"ja/blog.parquet"', f'"{escaped}"'))
+    path.write_text(path.read_text().replace('"ja/blog/all.parquet"', f'"{escaped}"'))
     with pytest.raises(StoreError, match="not a path inside a snapshot"):
         target.manifest(version_at(1))
 
@@ -147,7 +147,7 @@ def test_published_files_are_read_only_and_linked_ones_share_their_bytes(target:
     old = target.path(version_at(1), first.files[0].path)
     with target.stage(version_at(2)) as staging:
         new = staging.directory / first.files[0].path
-        new.parent.mkdir()
+        new.parent.mkdir(parents=True)
         new.hardlink_to(old)
         target.publish(staging, manifest_of(version_at(2), first.files))
     assert old.stat().st_ino == target.path(version_at(2), first.files[0].path).stat().st_ino
@@ -173,7 +173,7 @@ def test_files_that_are_not_the_manifests_are_not_published(
     with target.stage(version_at(1)) as staging:
         file = write_rows(staging.directory, BLOG, "ja", FileKind.PUBLISHED, [Row("hello")])
         spoil(staging.directory / file.path)
-        with pytest.raises(StoreError, match=rf"ja/blog\.parquet: {found}"):
+        with pytest.raises(StoreError, match=rf"ja/blog/all\.parquet: {found}"):
             target.publish(staging, manifest_of(version_at(1), [file]))
     assert target.versions() == []
     assert leftovers(target) == []
@@ -333,7 +333,7 @@ def test_prune_keeps_the_newest_the_current_and_the_one_before(
     if current is not None:
         activate(target, current - 1)
         activate(target, current)
-    size = (target.snapshots / version_at(1) / "ja/blog.parquet").stat().st_size
+    size = (target.snapshots / version_at(1) / "ja/blog/all.parquet").stat().st_size
     versions, freed = target.prune(keep)
     assert versions == [version_at(number) for number in dropped]
     assert freed > size * len(dropped) if dropped else freed == 0
@@ -397,7 +397,7 @@ def test_pruned_bytes_are_counted_when_the_last_link_goes(target: WorkspaceStore
     first = publish(target, 1)
     for number in (2, 3):
         with target.stage(version_at(number)) as staging:
-            (staging.directory / "ja").mkdir()
+            (staging.directory / "ja/blog").mkdir(parents=True)
             path = staging.directory / first.files[0].path
             path.hardlink_to(target.path(version_at(1), first.files[0].path))
             target.publish(staging, manifest_of(version_at(number), first.files))
@@ -410,7 +410,7 @@ def test_files_of_a_pruned_version_stay_readable_for_who_has_them_open(target: W
     for number in (1, 2, 3):
         publish(target, number)
         activate(target, number)
-    path = target.path(version_at(1), "ja/blog.parquet")
+    path = target.path(version_at(1), "ja/blog/all.parquet")
     with pq.ParquetFile(path, memory_map=True) as mapped, path.open("rb") as opened:
         assert target.prune(1)[0] == [version_at(1)]
         assert not path.exists()

@@ -13,15 +13,15 @@ import msgspec
 from engine.access.drafts.keys import derived_draft_key, draft_key_matches
 from engine.identifiers import quoted
 from engine.read.files.data_file import JSON
-from engine.read.files.entry_number import UNNAMED, entry_number
+from engine.read.files.row_arrays import UNNAMED
 from engine.read.query.answers.entries import Version, langs_document
 from engine.read.query.plan import EntryPlan
 from engine.read.query.selection.sql import draft_keys_statement, draft_statement
 from engine.read.reader.reach import Expansion
 from engine.read.reader.reader import Reader
 from engine.read.reader.rows import EntryNumbers
-from engine.visibility import is_live
-from snapshots.columns import JSON_COLUMN, window_columns
+from snapshots.columns import JSON_COLUMN
+from snapshots.data_files.segments import entry_number
 from snapshots.groups import delivered, parts_of, referred
 from snapshots.model import META_DATES, Api, field_path
 from snapshots.times import format_datetime
@@ -41,8 +41,7 @@ def preview(reader: Reader, plan: EntryPlan, now: int, draft_secret: bytes, dead
     opened = _opened(reader, plan, table, draft_secret, deadline)
     if opened is None:
         return None
-    windows = [name for lang in reader.workspace.languages_of(plan.api) for name in window_columns(lang)]
-    names = ["id", *META_DATES, *windows]
+    names = ["id", *META_DATES]
     statement = draft_statement(table, [*map(quoted, names), JSON], opened)
     [values] = reader.draft_files.run(statement, deadline)
     row = dict(zip((*names, JSON_COLUMN), values, strict=True))
@@ -73,12 +72,7 @@ def _body(api: Api, row: Row) -> bytes:
 
 
 def _langs(reader: Reader, plan: EntryPlan, row: Row, now: int) -> bytes:
-    live = []
-    for lang in reader.workspace.languages_of(plan.api):
-        begin, end = (row[name] for name in window_columns(lang))
-        if begin is not None and is_live(begin, end, now):
-            live.append(lang)
-    return langs_document(plan.visibility.lang, live)
+    return langs_document(plan.visibility.lang, reader.rows(plan.api).live_languages_of(row["id"], now))
 
 
 def _references(api: Api, row: Row, expansions: Sequence[Expansion]) -> tuple[EntryNumbers, ...]:

@@ -59,7 +59,7 @@ def versions_statement(
     """The versions in some tables that meet the criteria and are wanted, a page of them in order: ``total``, which is
     that of all pages, the ``number`` of the table, and these columns.
 
-    The order ends as that of a public list, and then by table. ``tables`` are such as ``file_as_table`` returns; no
+    The order ends as that of a public list, and then by table. ``tables`` are such as ``files_as_table`` returns; no
     public list has one, or a condition of ``Wanted``.
     """
     parameters: Parameters = {"first": wanted.first, "count": wanted.count}

@@ -157,7 +157,7 @@ def test_a_range_ends_before_its_bound(root: Path, files: DataFiles, condition: 
 
 def test_a_file_that_cannot_be_read_is_told(root: Path, files: DataFiles) -> None:
     versions = built(root, files)
-    for file in (root / ".cms").rglob("*.drafts.parquet"):
+    for file in (root / ".cms").rglob("_drafts/*/*/*.parquet"):
         file.chmod(0o644)
         file.write_bytes(b"PAR1 nothing PAR1")
     with pytest.raises(SnapshotUnusable, match="cms snapshot verify"):

@@ -134,7 +134,7 @@ def test_it_is_over_with_the_block_and_with_whoever_began_it(tmp_path: Path) -> 
 def test_what_cannot_be_made_is_left_to_the_server(tmp_path: Path) -> None:
     broken, sound = Site(tmp_path, "broken"), Site(tmp_path, "sound")
     version = broken.publish("new")
-    [data] = (broken.place.snapshots / version / "en").glob("posts.parquet")
+    [data] = (broken.place.snapshots / version / "en").glob("posts/*.parquet")
     data.chmod(0o644)
     data.write_bytes(b"X" + data.read_bytes()[1:])
     sound.publish("new")

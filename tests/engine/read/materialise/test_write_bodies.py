@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from engine.read.files.array_file import ArrayFile
 from engine.read.files.row_arrays import BODY_STARTS, CHECKS
 from engine.read.materialise.write_bodies import BodiesWriter
-from snapshots.columns import JSON_COLUMN
+from snapshots.columns import OWN
+from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import format_datetime
 from tests.stores.snapshot_builder import write_snapshot
@@ -29,12 +30,12 @@ FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999
 
 def bodies(directory: Path, rows: Sequence[dict[str, Any]], json: pa.DataType, *, group: int) -> list[bytes]:
     """What is written for rows whose ``_json`` is of a type, in row groups of a size."""
-    manifest = write_snapshot(directory, WORKSPACE, {("notes", "ja"): rows})
-    file = directory / "ja/notes.parquet"
+    manifest = write_snapshot(directory, WORKSPACE, {("notes", "ja"): rows}, segment_entries=SEGMENT_ENTRIES)
+    file = directory / "ja/notes/all.parquet"
     table = pq.ParquetFile(file).read()
     column = pa.array([row["_json"] for row in sorted(rows, key=lambda row: (-row["publishedAt"], row["id"]))], json)
-    at = table.column_names.index(JSON_COLUMN)
-    pq.write_table(table.set_column(at, JSON_COLUMN, column), file, row_group_size=group)
+    own = pa.StructArray.from_arrays([column], names=["json"])
+    pq.write_table(table.set_column(len(table.column_names) - 1, OWN, own), file, row_group_size=group)
     token = b"t" * 16
     with BodiesWriter(directory / "bodies", token) as writer:
         writer.write(NOTES, [directory / one.path for one in manifest.files])

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.read.files.entry_number import entry_number
+from engine.read.files.files import OpenedApi
 from engine.read.reader.reader import Reader, open_reader
 from engine.read.reader.rows import Rows
 from engine.read.reader.statement import KEPT_ONLY, NotKept
 from engine.timeline.flips import Epoch, Flips
 from engine.visibility import Visibility
+from snapshots.data_files.segments import entry_number
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from tests.stores.snapshot_builder import write_snapshot
 
@@ -93,4 +94,4 @@ def test_apis_have_common_epochs(tmp_path: Path) -> None:
 
 def test_an_api_without_rows_has_no_flips() -> None:
     for rule in RULES:
-        assert Rows(API, ACME, []).flips(rule).epoch(5) == Epoch(ALWAYS, NEVER)
+        assert Rows(API, ACME, OpenedApi([], None)).flips(rule).epoch(5) == Epoch(ALWAYS, NEVER)

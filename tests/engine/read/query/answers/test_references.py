@@ -12,6 +12,7 @@ import pytest
 from engine.access.drafts.keys import derived_draft_key
 from engine.read.reader.reader import Reader, SnapshotUnusable, open_reader
 from engine.read.reader.statement import Statement
+from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.generated.asked import asked
 from tests.stores.snapshot_builder import write_snapshot
@@ -266,11 +267,11 @@ def test_a_draft_has_its_own_dates_and_tells_the_live_languages(reader: Reader) 
 
 
 def test_altered_drafts_are_not_opened(tmp_path: Path) -> None:
-    manifest = write_snapshot(tmp_path, WORKSPACE, PUBLISHED, DRAFTS)
+    manifest = write_snapshot(tmp_path, WORKSPACE, PUBLISHED, DRAFTS, segment_entries=SEGMENT_ENTRIES)
     reader = open_reader(tmp_path, manifest, tmp_path / "cache")
-    drafts = tmp_path / "ja/blog.drafts.parquet"
+    drafts = tmp_path / "_drafts/ja/blog/all.parquet"
     drafts.write_bytes(drafts.read_bytes()[:-1])
     assert entry(reader, "depth=0")["id"] == "a"
-    with pytest.raises(SnapshotUnusable, match=r"ja/blog\.drafts\.parquet"):
+    with pytest.raises(SnapshotUnusable, match=r"_drafts/ja/blog/all\.parquet"):
         entry(reader, "draftKey=own")
     reader.close()

@@ -1,0 +1,77 @@
+"""The tables of an API of an opened version, and the places of their rows in the parts (design section 4)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from engine.identifiers import quoted
+from engine.read.files.array_file import ArrayFile
+from engine.read.files.parts import ApiParts
+from engine.read.files.paths import rows_file, tables_file
+from engine.read.files.row_arrays import PARTS, POSITIONS, ROWS
+from engine.read.files.tables import Table
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class OpenedTables:
+    """The tables of an API. Its rows are those of all of them, language by language, each in default order."""
+
+    def __init__(self, directory: Path, api: ApiParts, database: str) -> None:
+        """``directory`` is that of the tables, ``database`` what their DuckDB file is attached as. Raises as
+        ``OpenedPart``."""
+        self.api: Final = api
+        self.database: Final = database
+        self.is_damaged = False
+        """Whether a damage was found since the tables were opened."""
+        self._directory: Final = directory
+        self._inode: Final = tables_file(directory).stat().st_ino
+        self._file: Final = ArrayFile(rows_file(directory), api.token)
+        self.parts: Final = self._file.numbers(PARTS)
+        """The number of the part that each row is in."""
+        self.positions: Final = self._file.numbers(POSITIONS)
+        """The position of each row in its part."""
+        self._rows: Final = self._file.numbers(ROWS)
+        counts = [api.rows_of(lang) for lang in api.languages]
+        self.languages: Final = {
+            lang: range(end - count, end)
+            for lang, count, end in zip(api.languages, counts, accumulate(counts), strict=True)
+        }
+        """The rows of each language."""
+        self._firsts: Final = [0, *accumulate(part.rows for part in api.parts)]
+        if not (len(self.parts) == len(self.positions) == len(self._rows) == sum(counts)):
+            raise ValueError(f"{rows_file(directory).name} does not belong to it")
+
+    def rows_of(self, part: int) -> Array:
+        """Return the row of each position in a part."""
+        return np.asarray(self._rows[self._firsts[part] : self._firsts[part + 1]])
+
+    def row(self, part: int, position: int) -> int:
+        """Return the row of a position in a part."""
+        return self._rows[self._firsts[part] + position]
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables by language."""
+        schema = f"{quoted(self.database)}.{quoted(self.api.name)}"
+        return {lang: Table(f"{schema}.{quoted(lang)}", rows.start) for lang, rows in self.languages.items()}
+
+    def is_read_by(self, statement: str) -> bool:
+        """Whether a statement, as SQL, reads one of the tables."""
+        return f"{quoted(self.database)}." in statement
+
+    def discard(self) -> None:
+        """Mark the tables as damaged and delete them, so that the next process that opens a version makes them
+        again."""
+        self.is_damaged = True
+        with suppress(OSError):  # they are made again already, or cannot be
+            if tables_file(self._directory).stat().st_ino == self._inode:
+                tables_file(self._directory).unlink()
+
+    def close(self) -> None:
+        """Close the file beside the tables. Nothing may be read any more."""
+        self._file.close()

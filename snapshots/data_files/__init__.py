@@ -1,0 +1,1 @@
+"""Which data files a version has, and what their columns are called."""
