@@ -169,7 +169,7 @@ def main() -> None:
     watcher.join()
     seconds = time.monotonic() - started
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    written = sum(file.stat().st_size for file in store.glob("*/snapshots/*/*/*.parquet"))
+    written = sum(file.stat().st_size for file in store.glob("*/snapshots/**/*.parquet"))
     cpu = used.ru_utime + used.ru_stime
     if options.json:
         names = ("entries", "bytes", "seconds", "cpu", "peak of one", "peak", "peak, proportional")

@@ -193,7 +193,7 @@ def failures(
 
     def publish_damaged() -> None:
         version = site.publish("damaged", activate=False)
-        data = place.snapshots / version / "en" / "posts.parquet"
+        data = place.snapshots / version / "en/posts/all.parquet"
         damaged = bytes(len(data.read_bytes()))
         data.unlink()
         data.write_bytes(damaged)
@@ -547,7 +547,7 @@ def test_a_bucket_that_is_away_and_what_is_wrong_in_it(tmp_path: Path, monkeypat
         def publish_without_a_file() -> None:
             version = site.publish("two")
             site.push_version(version)
-            lost.append(f"{site.version_key(version)}/en/posts.parquet")
+            lost.append(site.object_key(version, "en/posts/all.parquet"))
             site.objects.delete(lost)
             site.push_current()
 
@@ -567,7 +567,7 @@ def test_a_bucket_that_is_away_and_what_is_wrong_in_it(tmp_path: Path, monkeypat
             Failure(
                 "what is current has not arrived",
                 "RefusedVersion",
-                "posts.parquet",
+                "en/posts/all.",
                 publish_without_a_file,
                 lambda: site.release("three"),
             ),
