@@ -18,8 +18,8 @@ from snapshots.problems import ParquetryError
 if TYPE_CHECKING:
     from engine.read.query.stages import TimedStages
     from engine.read.reader.reader import Reader
-    from engine.read.reader.search_indexes import Array
     from engine.read.reader.statement import Statement
+    from engine.read.search.search_indexes import Array
 
 app = new_app()
 

@@ -18,6 +18,7 @@ Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 SEGMENT_ENTRIES: Final = 8192
 """The most entries of a segment."""
 NUMBER_BITS: Final = 64
+_MOST_SHARED: Final = 32
 ALL: Final = "all"
 """The name of the segment of an API that has only one."""
 
@@ -35,6 +36,12 @@ def entry_number(entry_id: str) -> int:
 def entry_numbers(ids: Iterable[str]) -> Ints:
     """Return the numbers of the entries with these IDs, as uint64."""
     return np.frombuffer(b"".join(map(number_bytes, ids)), ">u8").astype(np.uint64)
+
+
+def shared_bits(segment: str) -> int:
+    """Return how many bits, or more, the numbers of a segment's entries have in common at their beginning; none for a
+    file of before there were segments."""
+    return 0 if segment == ALL else min(len(segment), _MOST_SHARED)
 
 
 class Division:

@@ -11,15 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from struct import Struct, calcsize
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
+from typing import Any, BinaryIO, Final, Self, TypeAlias
 from zlib import crc32
 
 import msgspec
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 ALIGNMENT: Final = 64
 """Arrays begin at multiples of so many bytes: NumPy reads those that begin at any byte slowly."""
@@ -111,6 +109,11 @@ class ArrayFile:
         kind, first, count = self.stored[name]
         view = memoryview(self.map)[first : first + count * calcsize(kind)]
         return view.cast(kind)  # type: ignore[call-overload, no-any-return]  # a format read from the file is no literal
+
+    def array(self, name: str) -> Array:
+        """The array with this name, for NumPy. Raises ``KeyError``."""
+        kind, first, count = self.stored[name]
+        return np.frombuffer(self.map, kind, count, first)
 
     def close(self) -> None:
         """Close the file, where nothing holds an array of it; else it closes with the last that does."""

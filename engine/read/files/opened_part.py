@@ -30,13 +30,13 @@ from engine.read.files.row_arrays import (
     reference_starts,
     references_array,
 )
-from engine.read.files.search_arrays import search_array
-from engine.read.files.term_index import TermIndex
 from engine.read.files.unusable import SnapshotUnusable
+from engine.read.search.part_index import PartIndex
+from engine.read.search.search_arrays import search_array
 from engine.timeline.windows import Windows
 from engine.visibility import is_live
 from snapshots.columns import indexed_fields
-from snapshots.data_files.segments import NUMBER_BITS
+from snapshots.data_files.segments import NUMBER_BITS, shared_bits
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -56,7 +56,7 @@ class OpenedPart:
         self._directory: Final = directory
         self.inode: Final = bodies_file(directory).stat().st_ino
         self._search: Final = ArrayFile(search_file(directory), part.token)
-        self._indexes: dict[tuple[str, str], TermIndex] = {}
+        self._indexes: dict[tuple[str, str], PartIndex] = {}
         for source in part.files if part.is_indexed else ():
             for field in indexed_fields(part.api):
                 self._search.numbers(search_array(source.lang, field, "texts"))
@@ -73,7 +73,9 @@ class OpenedPart:
         self._entries = file.numbers(ENTRIES)
         self._rows = file.numbers(ENTRY_ROWS)
         self._buckets = file.numbers(ENTRY_STARTS)
-        self._shift = NUMBER_BITS - (len(self._buckets) - 1).bit_length() + 1
+        buckets = len(self._buckets) - 1
+        self._shift = NUMBER_BITS - shared_bits(part.segment) - buckets.bit_length() + 1
+        self._last_bucket = buckets - 1
         self._references = {
             path.name: (file.numbers(reference_starts(path.name)), file.numbers(references_array(path.name)))
             for path in self.part.api.references
@@ -106,7 +108,7 @@ class OpenedPart:
         An ID that has no row takes the same steps as one whose version is not live: time does not tell which there are.
         """
         rows = self.ranges.get(lang, range(0))
-        bucket = number >> self._shift
+        bucket = number >> self._shift & self._last_bucket
         found = None
         for at in range(self._buckets[bucket], self._buckets[bucket + 1]):
             if self._entries[at] == number and self._rows[at] in rows:
@@ -115,11 +117,11 @@ class OpenedPart:
         live = is_live(self.live_from[position], self.live_until[position], now)
         return position if live and found is not None else None
 
-    def index(self, lang: str, field: str) -> TermIndex:
+    def index(self, lang: str, field: str) -> PartIndex:
         """Return the index of a field's texts in a language."""
         found = self._indexes.get((lang, field))
         if found is None:
-            found = self._indexes[lang, field] = TermIndex(self._search, lang, field)
+            found = self._indexes[lang, field] = PartIndex(self._search, lang, field)
         return found
 
     def windows(self, lang: str) -> tuple[Array, Windows]:

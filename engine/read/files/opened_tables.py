@@ -12,7 +12,7 @@ import numpy as np
 from engine.identifiers import quoted
 from engine.read.files.array_file import ArrayFile
 from engine.read.files.parts import ApiParts
-from engine.read.files.paths import rows_file, tables_file
+from engine.read.files.paths import rows_file, tables_file, vocabulary_file
 from engine.read.files.row_arrays import PARTS, POSITIONS, ROWS
 from engine.read.files.tables import Table
 
@@ -32,6 +32,8 @@ class OpenedTables:
         self._directory: Final = directory
         self._inode: Final = tables_file(directory).stat().st_ino
         self._file: Final = ArrayFile(rows_file(directory), api.token)
+        self.vocabulary: Final = ArrayFile(vocabulary_file(directory), api.token) if api.has_vocabulary else None
+        """The words of all texts, ``None`` where they are those of one part, or of none."""
         self.parts: Final = self._file.numbers(PARTS)
         """The number of the part that each row is in."""
         self.positions: Final = self._file.numbers(POSITIONS)
@@ -73,5 +75,7 @@ class OpenedTables:
                 tables_file(self._directory).unlink()
 
     def close(self) -> None:
-        """Close the file beside the tables. Nothing may be read any more."""
+        """Close the files beside the tables. Nothing may be read any more."""
         self._file.close()
+        if self.vocabulary is not None:
+            self.vocabulary.close()

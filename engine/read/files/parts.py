@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from engine.read.files.paths import LAYOUT
-from snapshots.columns import FileKind, stored_form
+from snapshots.columns import FileKind, indexed_fields, stored_form
 from snapshots.model import Api
 from snapshots.store.manifest import DataFile, Manifest
 
@@ -101,6 +101,11 @@ class ApiParts(msgspec.Struct, frozen=True):
     def is_indexed(self) -> bool:
         """Whether the API's texts have a search index."""
         return all(part.is_indexed for part in self.parts)
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """Whether the tables have a vocabulary beside them: that of one part is the part's own."""
+        return self.is_indexed and len(self.parts) > 1 and bool(indexed_fields(self.api))
 
     def windows_of(self, lang: str) -> tuple[str, ...]:
         """The languages whose windows the rows in a language carry."""

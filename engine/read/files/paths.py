@@ -5,6 +5,7 @@
 <cache>/<workspace>/layout-<n>/parts/<part>/search             the search index
 <cache>/<workspace>/layout-<n>/tables/<tables>/tables.duckdb   the narrow columns that statements read, of an API
 <cache>/<workspace>/layout-<n>/tables/<tables>/rows            where the body of each of their rows is
+<cache>/<workspace>/layout-<n>/tables/<tables>/vocabulary      the words of all its texts, and the parts that have them
 <cache>/<workspace>/layout-<n>/versions/<version>              the names of a version's parts and tables, one a line
 """
 
@@ -78,6 +79,11 @@ def tables_file(tables: Path) -> Path:
 def rows_file(tables: Path) -> Path:
     """The file with the places of rows in the directory of an API's tables."""
     return tables / "rows"
+
+
+def vocabulary_file(tables: Path) -> Path:
+    """The file with the words of all texts in the directory of an API's tables, where it has several parts."""
+    return tables / "vocabulary"
 
 
 def bodies_file(part: Path) -> Path:

@@ -23,8 +23,8 @@ ENTRIES: Final = "entries"
 ENTRY_ROWS: Final = "entry rows"
 """The row of each number in ``ENTRIES``."""
 ENTRY_STARTS: Final = "entry starts"
-"""A power of two of buckets, by the first bits of a number: where each begins in ``ENTRIES``, and at last where they
-end."""
+"""A power of two of buckets, by the first bits of a number after those that all of the segment share: where each begins
+in ``ENTRIES``, and at last where they end."""
 UNNAMED: Final = ""
 """Stands for the endpoint where a reference to one of several APIs names none."""
 

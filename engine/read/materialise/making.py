@@ -11,7 +11,7 @@ import duckdb
 
 from engine.read.files.array_file import ArrayFileWriter
 from engine.read.files.parts import ApiParts, Part
-from engine.read.files.paths import CachePaths, bodies_file, rows_file, search_file, tables_file
+from engine.read.files.paths import CachePaths, bodies_file, rows_file, search_file, tables_file, vocabulary_file
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.base_tables import Base
 from engine.read.materialise.part_rows import PartRows
@@ -20,6 +20,7 @@ from engine.read.materialise.version_files import VersionFiles
 from engine.read.materialise.write_bodies import BodiesWriter
 from engine.read.materialise.write_search import SearchWriter
 from engine.read.materialise.write_tables import TablesWriter
+from engine.read.materialise.write_vocabulary import write_vocabulary
 from snapshots.columns import indexed_fields
 from snapshots.store.manifest import Manifest
 
@@ -66,6 +67,8 @@ class Maker:
             with ArrayFileWriter(rows_file(directory), api.token) as rows:
                 for name, values in places:
                     rows.append(name, values)
+            if api.has_vocabulary:
+                write_vocabulary(vocabulary_file(directory), api, paths)
 
     @contextmanager
     def _told(self, passing: type[Exception] | tuple[()] = ()) -> Iterator[None]:

@@ -28,7 +28,7 @@ from engine.read.files.row_arrays import (
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.version_files import VersionFiles
 from snapshots.columns import REFERENCE_API, REFERENCE_ID
-from snapshots.data_files.segments import NUMBER_BITS, number_bytes
+from snapshots.data_files.segments import NUMBER_BITS, number_bytes, shared_bits
 from snapshots.model import FieldPath
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -43,6 +43,7 @@ class PartRows:
         """Raises ``SnapshotUnusable`` for files that cannot be read, lack a column, have another number of rows than
         the manifest says, or are not in default order."""
         self._paths: Final = part.api.references
+        self._segment: Final = part.segment
         names = ["id", *_INSTANTS, *dict.fromkeys(path.steps[0] for path in self._paths)]
         tables = [files.read(part.api, one, names) for one in part.files]
 
@@ -78,9 +79,10 @@ class PartRows:
         ascending = numbers[order]
         bits = len(numbers).bit_length()
         buckets = np.arange(1 << bits, dtype=np.uint64) << np.uint64(NUMBER_BITS - bits)
+        below = ascending << np.uint64(shared_bits(self._segment))
         yield ENTRIES, ascending
         yield ENTRY_ROWS, order.astype(np.uint32)
-        yield ENTRY_STARTS, np.append(np.searchsorted(ascending, buckets), len(numbers)).astype(np.uint32)
+        yield ENTRY_STARTS, np.append(np.searchsorted(below, buckets), len(numbers)).astype(np.uint32)
         for path in self._paths:
             named, rows = self._references[path.name]
             if path.field.targets is not UNSET:

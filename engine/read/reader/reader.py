@@ -26,7 +26,6 @@ from engine.read.reader.data_files import DataFiles
 from engine.read.reader.kept import Kept, KeptPart, Name
 from engine.read.reader.reach import Reach, Scope
 from engine.read.reader.rows import Rows
-from engine.read.reader.search_indexes import SearchIndexes
 from engine.read.reader.statement import (
     KEPT_ONLY,
     MEMORY,
@@ -36,6 +35,7 @@ from engine.read.reader.statement import (
     Statement,
     StatementRunner,
 )
+from engine.read.search.search_indexes import SearchIndexes
 from engine.timeline.flips import Epoch, Flips
 from engine.views.counting.totals import ViewTotals
 from engine.visibility import Visibility

@@ -16,11 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.read.files import term_index as search
-from engine.read.files.array_file import ArrayFile
-from engine.read.files.term_index import TermIndex
+from engine.read.files.array_file import ArrayFile, ArrayFileWriter
 from engine.read.materialise import write_search
 from engine.read.materialise.write_search import SearchWriter
+from engine.read.materialise.write_vocabulary import joined_vocabulary
+from engine.read.search import part_index, term_index
+from engine.read.search.part_index import PartIndex
+from engine.read.search.search_arrays import search_array
+from engine.read.search.term_index import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search
 from snapshots.search import index as search_index
@@ -43,18 +46,31 @@ def written(text: str) -> str:
 
 
 @contextmanager
-def indexed(texts: list[str | None]) -> Iterator[TermIndex]:
-    """The index of these texts as those of a field, opened, until the end of the block."""
+def indexed(*parts: list[str | None]) -> Iterator[TermIndex]:
+    """The index of these texts as those of a field, in parts, opened, until the end of the block."""
     with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
-        data, index = Path(place, "data.parquet"), Path(place, "index.parquet")
-        column = pa.array(texts, pa.string())
-        pq.write_table(pa.table({search_column("other"): column[::-1], search_column("body"): column}), data)
-        write_search_index(data, ["other", "body"], index)
-        made = Path(place, "made")
-        with SearchWriter(made, TOKEN) as writer:
-            writer.add_texts("en", "body", data)
-            writer.add("en", "body", index)
-        yield TermIndex(ArrayFile(made, TOKEN), "en", "body")
+        files = [ArrayFile(made(Path(place, str(number)), texts), TOKEN) for number, texts in enumerate(parts)]
+        opened = [PartIndex(file, "en", "body") for file in files]
+        vocabulary = Path(place, "vocabulary")
+        with ArrayFileWriter(vocabulary, TOKEN) as writer:
+            # Parts in which the API has no rows in a language have numbers too.
+            for name, values in joined_vocabulary([(2 * at + 1, file) for at, file in enumerate(files)], "en", "body"):
+                writer.append(search_array("en", "body", name), values)
+        joined = ArrayFile(vocabulary, TOKEN) if len(parts) > 1 else None
+        yield TermIndex([one for part in opened for one in (None, part)], joined, "en", "body")
+
+
+def made(place: Path, texts: list[str | None]) -> Path:
+    """The search file of a part with these texts."""
+    place.mkdir()
+    data, index = place / "data.parquet", place / "index.parquet"
+    column = pa.array(texts, pa.string())
+    pq.write_table(pa.table({search_column("other"): column[::-1], search_column("body"): column}), data)
+    write_search_index(data, ["other", "body"], index)
+    with SearchWriter(place / "made", TOKEN) as writer:
+        writer.add_texts("en", "body", data)
+        writer.add("en", "body", index)
+    return place / "made"
 
 
 def check(index: TermIndex, texts: list[str | None], term: str) -> None:
@@ -90,11 +106,15 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(write_search, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
         patch.setattr(write_search, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(write_search, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
-        patch.setattr(search, "_MARKED_MEANWHILE", data.draw(st.sampled_from([0, 1, 400])))
-        patch.setattr(search, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
-        patch.setattr(search, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
-        patch.setattr(search, "_SHORT", data.draw(st.sampled_from([0, 2, 512])))
-        with indexed(texts) as index:
+        patch.setattr(term_index, "_MARKED_MEANWHILE", data.draw(st.sampled_from([0, 1, 400])))
+        patch.setattr(term_index, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
+        patch.setattr(term_index, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
+        patch.setattr(term_index, "_FIRST_WORDS", data.draw(st.sampled_from([1, 16])))
+        patch.setattr(part_index, "_FEW_WORDS", data.draw(st.sampled_from([0, 4])))
+        patch.setattr(part_index, "_LINES_AT_A_TIME", data.draw(st.sampled_from([1, 64])))
+        cuts = sorted(data.draw(st.sets(st.integers(1, len(texts)), max_size=3)) - {len(texts)})
+        parts = [texts[first:end] for first, end in zip([0, *cuts], [*cuts, len(texts)], strict=True)]
+        with indexed(*parts) as index:
             for term in terms:
                 check(index, texts, term)
 

@@ -15,3 +15,8 @@ def search_array(lang: str, field_id: str, name: str) -> str:
 def bits_width(rows: int) -> int:
     """Bytes of one bit a row, whole numbers of 64 bits."""
     return -(-rows // 64) * 8
+
+
+PAIR_AT, PAIR_PARTS, PAIR_TOKENS = "pair_at", "pair_parts", "pair_tokens"
+"""Of a vocabulary of several parts: for each of its tokens where its pairs begin, and after them where the last ends;
+and the pairs, each the number of a part and that of the token there."""

@@ -1,0 +1,1 @@
+"""Finds the rows of an opened version whose texts hold a term."""
