@@ -124,7 +124,7 @@ def engine_over(
         root = Path(place) / "workspace"
         write_workspace(root, versions)
         store = open_store(Path(place) / "store")
-        version = build(root, store, now=0, segment_entries=2).version
+        version = build(root, store, now=0, segment_entries=max(2, len(versions) // 20)).version
         workspace = store.workspace(WORKSPACE["id"])
         reader = open_reader(workspace.snapshots / version, workspace.manifest(version), store.cache, None, kept)
         try:
