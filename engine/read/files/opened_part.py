@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import UNSET
 
 from engine.read.files.array_file import ArrayFile
+from engine.read.files.part_index import PartIndex
 from engine.read.files.parts import Part
 from engine.read.files.paths import bodies_file, search_file
 from engine.read.files.row_arrays import (
@@ -30,9 +31,8 @@ from engine.read.files.row_arrays import (
     reference_starts,
     references_array,
 )
+from engine.read.files.search_arrays import search_array
 from engine.read.files.unusable import SnapshotUnusable
-from engine.read.search.part_index import PartIndex
-from engine.read.search.search_arrays import search_array
 from engine.timeline.windows import Windows
 from engine.visibility import is_live
 from snapshots.columns import indexed_fields

@@ -1,4 +1,4 @@
-"""Write the search file in the cache from a version's data files and indexes (form: ``search.search_arrays``)."""
+"""Write the search file in the cache from a version's data files and indexes (form: ``files.search_arrays``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.read.files.array_file import ALIGNMENT, ArrayFileWriter, Stored
-from engine.read.search.search_arrays import bits_width, search_array
+from engine.read.files.search_arrays import bits_width, search_array
 from snapshots.columns import search_column
 from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.search.runs import ragged, word_runs

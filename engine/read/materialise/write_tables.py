@@ -24,10 +24,10 @@ from engine.read.files.paths import CachePaths, search_file
 from engine.read.files.plain_path import plain_path, writable_database
 from engine.read.files.row_arrays import PARTS as PART_NUMBERS
 from engine.read.files.row_arrays import POSITIONS, ROWS
+from engine.read.files.search_arrays import search_array
 from engine.read.files.tables import AT, PART, TableColumn, columns_of
 from engine.read.materialise.base_tables import PARTS_FILE, Base
 from engine.read.materialise.version_files import VersionFiles
-from engine.read.search.search_arrays import search_array
 from snapshots.columns import indexed_fields
 from snapshots.model import KEPT_AS_FLAG, FieldType, ValueKind, types_where
 

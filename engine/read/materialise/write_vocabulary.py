@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from engine.read.files.array_file import ArrayFile, ArrayFileWriter
 from engine.read.files.parts import ApiParts
 from engine.read.files.paths import CachePaths, search_file
-from engine.read.search.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
+from engine.read.files.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
 from snapshots.columns import indexed_fields
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"

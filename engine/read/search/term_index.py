@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from engine.read.files.array_file import ArrayFile
-from engine.read.search.part_index import PartIndex
-from engine.read.search.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
+from engine.read.files.part_index import PartIndex
+from engine.read.files.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
 from engine.read.search.vocabulary import Vocabulary
 from snapshots.search.runs import ragged, word_runs
 
@@ -151,7 +151,7 @@ def _vocabulary(part: PartIndex | None, joined: ArrayFile | None, lang: str, fie
     if joined is not None:
         return Vocabulary(lambda name: joined.array(search_array(lang, field_id, name)))
     assert part is not None  # noqa: S101 - for mypy
-    return part.vocabulary()
+    return Vocabulary(part.array)
 
 
 class _Search:

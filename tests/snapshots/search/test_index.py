@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.read.files import part_index
 from engine.read.files.array_file import ArrayFile, ArrayFileWriter
+from engine.read.files.part_index import PartIndex
+from engine.read.files.search_arrays import search_array
 from engine.read.materialise import write_search
 from engine.read.materialise.write_search import SearchWriter
 from engine.read.materialise.write_vocabulary import joined_vocabulary
-from engine.read.search import part_index, term_index
-from engine.read.search.part_index import PartIndex
-from engine.read.search.search_arrays import search_array
+from engine.read.search import term_index
 from engine.read.search.term_index import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from engine.read.files.array_file import ArrayFile
-from engine.read.search.search_arrays import bits_width, search_array
-from engine.read.search.vocabulary import Vocabulary
+from engine.read.files.search_arrays import bits_width, search_array
 from snapshots.search.runs import ragged
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -26,12 +25,8 @@ class PartIndex:
 
     def __init__(self, file: ArrayFile, lang: str, field_id: str) -> None:
         """Raises ``KeyError`` where the file has none of it."""
-
-        def array(name: str) -> Array:
-            return file.array(search_array(lang, field_id, name))
-
-        self._map = file.map
-        self._array = array
+        self._file, self._about, self._map = file, (lang, field_id), file.map
+        array = self.array
         self._counts, self._row_at, self._bits_at = array("counts"), array("row_at"), array("bits_at")
         self._rows, self._text_at = array("rows"), array("text_at")
         self.rows: Final = len(self._text_at) - 1
@@ -39,14 +34,9 @@ class PartIndex:
         self._bits = array("bits").reshape(-1, bits_width(self.rows))
         _, self._texts_begin, self.size = file.stored[search_array(lang, field_id, "texts")]
 
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return len(self._counts)
-
-    def vocabulary(self) -> Vocabulary:
-        """Return the tokens of the part."""
-        return Vocabulary(self._array)
+    def array(self, name: str) -> Array:
+        """Return one of the arrays of ``search_arrays``. Raises ``KeyError``."""
+        return self._file.array(search_array(*self._about, name))
 
     def rows_of(self, token: int) -> Array:
         """Return the rows that hold a token, ascending."""
