@@ -159,7 +159,7 @@ def test_analysts_read_groups_as_structs_and_lists(tmp_path: Path) -> None:
             [{"api": None, "id": "mika"}, {"api": "pages", "id": "home"}, {"api": "people", "id": "late"}],
         )
     ]  # fmt: skip
-    [(stored, empty)] = duckdb.sql(f"SELECT _json, blocks FROM '{path}' WHERE id = 'about'").fetchall()
+    [(stored, empty)] = duckdb.sql(f"SELECT _.json, blocks FROM '{path}' WHERE id = 'about'").fetchall()
     assert empty == []
     assert json.loads(stored)["links"] == [{"api": "people", "id": "mika"}]
 
