@@ -1,8 +1,8 @@
 """Compiled rows of one API ⇄ chunks, the sorted Arrow files in which the build cache keeps rows between builds.
 
-A chunk holds the rows of one piece of work, sorted as snapshots are, so that a build reads runs of neighbouring
-rows however large the workspace is. The *index* has one narrow record for each row, which is all that checking
-and ordering need in memory.
+A chunk holds the rows of one piece of work, sorted by language and by the numbers of their entries, as segments are, so
+that a build reads runs of neighbouring rows however large the workspace is. The *index* has one narrow record for each
+row, which is all that checking and ordering need in memory.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ _ARROW_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.BOOLEAN: pa.bool_(),
     ColumnType.TIMESTAMP: pa.timestamp("ms"),
 }
+CHUNK_ORDER = [("lang", "ascending"), ("draft", "ascending"), ("number", "ascending")]
+"""How the rows of a chunk are sorted; ``draft`` is whether they are no live versions."""
 BATCH_ROWS = 128
 """Rows in a record batch of a chunk, and so the fewest that are read at a time."""
 WHOLE_ROWS = 65_536
@@ -105,19 +107,14 @@ def references_of(rows: CompiledRows) -> pa.Table:
 def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.Table:
     """Write compiled rows, one at least, as a chunk; return their index, in which ``chunk`` is 0."""
     count = len(rows.lang)
-    published = np.asarray(rows.columns["publishedAt"], dtype=np.int64)
     keys = pa.table(
         {
             "lang": pa.array(rows.lang, INDEX.field("lang").type),
             "draft": pa.array([state != LIVE for state in rows.state], pa.bool_()),
-            "published": published,
-            "id": pa.array(rows.columns["id"], pa.string()),
+            "number": entry_numbers(rows.columns["id"]),
         }
     )
-    order = pc.sort_indices(
-        keys,
-        sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
-    )
+    order = pc.sort_indices(keys, sort_keys=CHUNK_ORDER)
     texts = {column.name for column in stored if column.type is ColumnType.TEXT and not column.is_list}
     others = [column for column in stored if column.name not in texts]
     arrays = [_array(rows.columns[column.name], column) for column in others]
@@ -133,14 +130,14 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             keys["lang"],
             pa.array(rows.state, pa.int8()),
             pa.array(rows.scheduled, pa.bool_()),
-            keys["id"],
-            keys["published"],
+            pa.array(rows.columns["id"], pa.string()),
+            pa.array(rows.columns["publishedAt"], pa.int64()),
             table["live_from"].cast(pa.int64()),
             table["live_until"].cast(pa.int64()),
             pa.array(rows.digest, pa.binary(DIGEST_BYTES)),
             pa.array(rows.draft_key, pa.string()),
             pa.array(rows.dated, pa.int8()),
-            pa.array(entry_numbers(rows.columns["id"])),
+            keys["number"],
         ],
         schema=INDEX,
     ).take(order)

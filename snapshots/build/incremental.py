@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from snapshots.aliases.reading import ODD_ALIAS, Renamed
 from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState, Findings, UnitState
-from snapshots.build.chunks import INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
+from snapshots.build.chunks import CHUNK_ORDER, INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
 from snapshots.build.file_states import compare, report
 from snapshots.build.old_ids.gathering import Refers, files_by_old_ids, renamed_entries
 from snapshots.build.pieces import (
@@ -51,6 +51,9 @@ SMALL_BYTES = 8 << 20
 """A chunk is small with fewer rows in use than ``SMALL_ROWS``, which are fewer bytes of JSON than this."""
 JOINED_BYTES = 32 << 20
 """Chunks are joined up to about this many bytes of JSON, since their rows are in memory meanwhile."""
+
+_FEW_RUNS = 64
+"""Runs of rows that are put one after the other without a copy: more of them would make later steps slow."""
 
 Progress = Callable[[str, int, int], None]
 """Called with (step, amount done, amount in all)."""
@@ -246,6 +249,7 @@ class _ApiUpdate:
     def join(self, compiled: list[CompiledPiece]) -> None:
         """Join the rows that were kept and the rows just compiled."""
         self._index, self._references, self._chunks, reused = self._kept()
+        self._before = None
         if self._previous is not None and self._previous.units:
             kept = {self._files.paths[number] for number in self._files.moved.tolist() if number >= 0}
             self._units = {path: units for path, units in self._previous.units.items() if path in kept}
@@ -296,7 +300,9 @@ class _ApiUpdate:
                 chunks.append(name)
         for number, of_file in units.items():
             self._add_units(number, of_file)
+        # One after the other, so that the older rows are in memory beside the new ones of one table only.
         self._index = pa.concat_tables(indexes).combine_chunks()
+        indexes.clear()
         self._references = pa.concat_tables(reference_tables).combine_chunks()
 
     def _add_units(self, number: int, compiled: dict[int, UnitState]) -> None:
@@ -377,7 +383,7 @@ class _ApiUpdate:
             numbers[at] = np.where(moved < 0, -1, number)
         keep = numbers >= 0
         if not keep.all():
-            rows, numbers, lines = rows.filter(pa.array(keep)), numbers[keep], lines[keep]
+            rows, numbers, lines = _kept_rows(rows, keep), numbers[keep], lines[keep]
         return _replace(_replace(rows, "file", numbers), "line", lines)
 
     def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
@@ -410,10 +416,7 @@ class _ApiUpdate:
             pieces.append(reader.take(rows[chunk_of_row == number]))
             reader.close()
         keys = index.append_column("draft", pc.not_equal(index["state"], 0))
-        order = pc.sort_indices(
-            keys,
-            sort_keys=[("lang", "ascending"), ("draft", "ascending"), ("published", "descending"), ("id", "ascending")],
-        )
+        order = pc.sort_indices(keys, sort_keys=CHUNK_ORDER)
         joined = self._cache.new_name("rows")
         # Combined first: taking rows out of a table of many pieces costs as much as there are pieces, for every batch.
         write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(joined), order)
@@ -471,7 +474,16 @@ def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa
     keep = mapped >= 0
     if keep.all():
         return _replace(table, column, mapped)
-    return _replace(table.filter(pa.array(keep)), column, mapped[keep])
+    return _replace(_kept_rows(table, keep), column, mapped[keep])
+
+
+def _kept_rows(table: pa.Table, keep: np.ndarray[Any, Any]) -> pa.Table:
+    """Return these rows of a table; where few lie between the others, nothing is copied."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
+    if len(edges) > 2 * _FEW_RUNS:
+        return table.filter(pa.array(keep))
+    runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    return pa.concat_tables([table.slice(0, 0), *(table.slice(first, end - first) for first, end in runs)])
 
 
 def _replace(table: pa.Table, column: str, values: np.ndarray[Any, Any]) -> pa.Table:

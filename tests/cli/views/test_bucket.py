@@ -11,8 +11,10 @@ import pytest
 from engine.views.collecting.spool import View
 from engine.views.collecting.targets import Kind, day_of, jst_day
 from engine.views.gathering.layout import SPOOL, today_key
+from snapshots.store.carrying import carry
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects
+from snapshots.store.store import open_store
 from snapshots.times import now_ms
 from tests.engine.views.gathering.machines import Machine
 from tests.programs.command_line import Cms, in_process
@@ -36,11 +38,10 @@ def place(server: ObjectStore, built_workspace: Path, tmp_path: Path, monkeypatc
     place = server.place()
     monkeypatch.delenv("CMS_STORE", raising=False)
     objects = open_objects(place)
-    built = built_workspace / ".cms" / "site"
-    for file in built.rglob("*"):
-        if file.is_file() and file.name != "current" and not file.name.startswith("."):
-            objects.create(f"site/{file.relative_to(built)}", file)
-    objects.replace("site/current", (built / "current").read_bytes(), ANY)
+    built = open_store(built_workspace / ".cms").workspace("site")
+    for version in built.versions():
+        carry(built.objects, objects, "site", version)
+    objects.replace("site/current", (built.directory / "current").read_bytes(), ANY)
     send(tmp_path, objects)
     analyst = tmp_path / "analyst"
     analyst.mkdir()
