@@ -8,6 +8,8 @@ from math import ceil, log2
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.identifiers import quoted
@@ -64,10 +66,22 @@ def _placed(made: Path, directory: Path, api: Api, lang: str, segment: str) -> D
     path = file_path(FileKind.PUBLISHED, lang, api.endpoint, segment)
     target = directory / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    made.rename(target)
+    _put_in_order(made, target)
     rows, digest = pq.ParquetFile(target).metadata.num_rows, _digest(target)
     size = target.stat().st_size
     return DataFile(path, api.uid, lang, FileKind.PUBLISHED, rows, size, digest, digest, segment=segment)
+
+
+def _put_in_order(made: Path, target: Path) -> None:
+    """Move a file whose rows DuckDB may have written in another order than that of data files."""
+    keys = pq.read_table(made, columns=["publishedAt", "id"], partitioning=None)
+    order = pc.sort_indices(keys, sort_keys=[("publishedAt", "descending"), ("id", "ascending")])
+    if order.equals(pa.array(range(len(keys)), order.type)):
+        made.rename(target)
+        return
+    rows = pq.ParquetFile(made).read().take(order)
+    pq.write_table(rows, target, compression="zstd", row_group_size=16_384)
+    made.unlink()
 
 
 def _index(data: DataFile, directory: Path, api: Api) -> DataFile:

@@ -204,7 +204,7 @@ def test_no_view_of_a_workspace_that_has_just_appeared_is_lost(tmp_path: Path, w
         with (late.source / "workspace.yaml").open("a") as file:
             file.write(DOMAINS)
         version = late.publish("one", activate=False)
-        data = next((late.place.snapshots / version).glob("*/*.parquet"))
+        data = next((late.place.snapshots / version).glob("*/*/*.parquet"))
         whole = data.read_bytes()
         data.write_bytes(bytes(len(whole)))  # until it is whole again, no worker can open the version
         late.activate(version)
