@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Final
 
 from engine.access.keys.access import ACCESS, ACCESS_CODEC
@@ -15,7 +16,8 @@ from engine.views.gathering.analysts_file import FILE
 from engine.views.gathering.layout import HINT
 from engine.views.gathering.layout import segment_key as sent_key
 from snapshots.problems import ParquetryError
-from snapshots.store.carrying import AT_ONCE, for_each, version_folder
+from snapshots.store.assets.use import ASSET_USE, leased_assets
+from snapshots.store.carrying import AT_ONCE, FILES, for_each, version_folder
 from snapshots.store.changes import announce
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
@@ -142,15 +144,28 @@ class _Restoring:
 
     def run(self, there: Collection[str]) -> int:
         """Write all objects, and delete the others of those that are ``there``; return the number of these."""
-        gone = [key for key in there if key not in self._items]
+        with ExitStack() as leases:
+            # Prunes leave the files that versions share, although no manifest says yet that they are needed.
+            checks = {
+                f"{workspace}/{ASSET_USE}": leases.enter_context(leased_assets(self._objects, workspace, shared))
+                for workspace in self._workspaces
+                if (shared := [key for key in self._items if key.startswith(f"{workspace}/{FILES}/")])
+            }
+            return self._replaced(there, checks)
+
+    def _replaced(self, there: Collection[str], checks: Mapping[str, Callable[[], None]]) -> int:
+        """Replace what is ``there``; ``checks`` tell whether leases still hold, by the keys of their documents."""
+        gone = [key for key in there if key not in self._items and key not in checks]
         # First what would make a half restored store look whole: the pointers, and what marks versions as deleted.
         self._objects.delete(key for key in there if key.count("/") == 1 and key.endswith(f"/{CURRENT}"))
         self._objects.delete(sorted(gone, key=lambda key: not key.endswith(f"/{MANIFEST}")))
         order = sorted(self._items, key=content.restoring_order)
         data = [key for key in order if self._is_created(key)]
         manifests = [key for key in data if key.endswith(f"/{MANIFEST}")]
-        for keys in ([key for key in data if not key.endswith(f"/{MANIFEST}")], manifests):
-            for_each(self._create, keys)
+        for_each(self._create, [key for key in data if not key.endswith(f"/{MANIFEST}")])
+        for check in checks.values():
+            check()
+        for_each(self._create, manifests)
         for key in order:
             if not self._is_created(key):
                 self._write(key)

@@ -214,7 +214,14 @@ def _index(task: _Indexing) -> tuple[int, int, str]:
     if task.rows is not None:
         with _reading_chunks():
             data = columns_in_memory(task.rows.plan, task.rows.chunks, [*map(search_column, task.fields)])
-    records = write_search_index(data, task.fields, task.path, sound_index(task.older))
+    older = sound_index(task.older)
+    try:
+        records = write_search_index(data, task.fields, task.path, older)
+    except FileNotFoundError:
+        if older is None:
+            raise
+        task.path.unlink(missing_ok=True)  # a prune dropped the older version meanwhile
+        records = write_search_index(data, task.fields, task.path)
     with task.path.open("rb") as file:
         return records, task.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 

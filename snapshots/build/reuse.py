@@ -99,7 +99,10 @@ class OlderFiles:
         if not self._sound.has(source, file):
             return None
         path.unlink(missing_ok=True)  # an attempt that met a damaged cache may have left one
-        link_or_copy(source, path)
+        try:
+            link_or_copy(source, path)
+        except FileNotFoundError:  # a prune dropped the version meanwhile
+            return None
         return file
 
     def indexes(self, planned: PlannedFile) -> list[tuple[RecordedFile, RecordedFile]]:

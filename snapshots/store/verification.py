@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from snapshots.columns import OWN, SEARCH_COLUMNS, FileKind, columns, columns_before_segments
@@ -19,7 +19,7 @@ from snapshots.store.carrying import (
     version_folder,
 )
 from snapshots.store.manifest import DIGESTS_SINCE, MANIFEST, SEGMENTS_SINCE, DataFile, Manifest
-from snapshots.store.objects import DamagedObject, MissingObject, Objects
+from snapshots.store.objects import DamagedObject, ListedObject, MissingObject, Objects
 
 
 def wrong_sizes(objects: Objects, manifest: Manifest) -> Iterator[str]:
@@ -45,19 +45,21 @@ def touched_files(objects: Objects, manifest: Manifest) -> Iterator[str]:
 
     Only such files are read. Their damage by a disk, which changes no time, is what ``complaints`` finds.
     """
-    yield from (complaint for _, complaint in _touched(objects, manifest))
+    yield from (complaint for _, complaint in _touched(objects, manifest, listed_objects(objects, manifest)))
 
 
 def drop_damaged(objects: Objects, manifest: Manifest) -> None:
     """Delete those of a version's files that ``touched_files`` finds and others may share, so that the next
     version that has them brings whole ones."""
     folder = version_folder(manifest.workspace.id, manifest.version)
-    objects.delete(key for key, _ in list(_touched(objects, manifest)) if not key.startswith(f"{folder}/"))
-
-
-def _touched(objects: Objects, manifest: Manifest) -> Iterator[tuple[str, str]]:
-    folder = version_folder(manifest.workspace.id, manifest.version)
     there = listed_objects(objects, manifest)
+    damaged = [key for key, _ in _touched(objects, manifest, there) if not key.startswith(f"{folder}/")]
+    # What was not there when it was looked for, another version may have brought by now.
+    objects.delete(key for key in damaged if key in there)
+
+
+def _touched(objects: Objects, manifest: Manifest, there: Mapping[str, ListedObject]) -> Iterator[tuple[str, str]]:
+    folder = version_folder(manifest.workspace.id, manifest.version)
     sealed = there.get(f"{folder}/{MANIFEST}")
     for key, file in file_keys(objects, manifest).items():
         found = there.get(key)

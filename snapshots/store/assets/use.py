@@ -29,8 +29,9 @@ LEASE_MS: Final = 24 * 3_600_000
 """Milliseconds for which a lease holds, by the clocks of the machines; a version takes half as long at most."""
 CLAIM_SECONDS: Final = 5.0
 """Seconds after its claim in which a prune has to begin to delete."""
-GONE_SECONDS: Final = 60.0
-"""Seconds after which an unchanged claim counts as left by a prune that was killed."""
+GONE_SECONDS: Final = 330.0
+"""Seconds after which an unchanged claim counts as left by a prune that was killed. Before that, a request to delete of
+one that lives may still arrive: bucket's clients try for three minutes, and wait two for the answer to the last try."""
 CLAIMED_AT_ONCE: Final = 1000
 _LOOK_SECONDS: Final = 0.1
 

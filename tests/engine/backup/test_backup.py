@@ -24,6 +24,7 @@ from engine.views.gathering.repair import ViewFiles, complaints
 from server.settings import Settings
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
+from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY
 from snapshots.store.store import Store, open_store
 from snapshots.times import now_ms
@@ -31,6 +32,7 @@ from tests.engine.backup.saved_site import bring_back, checked, content, full_si
 from tests.engine.backup.watched_objects import WatchedObjects
 from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import Site, eventually
+from tests.stores.mirrored_machine import Bucket
 
 
 @pytest.fixture(scope="module")
@@ -450,3 +452,30 @@ def test_versions_that_are_pruned_meanwhile(site: Site, tmp_path: Path) -> None:
     assert current is not None
     assert current.version in restored.versions()
     assert [restored.verify(version) for version in restored.versions()] == [[]] * len(restored.versions())
+
+
+def test_a_prune_meanwhile_leaves_what_is_restored_into_a_bucket(copied: Path, tmp_path: Path) -> None:
+    """A timer prunes while files are there that versions share, and no manifest that names them."""
+    bucket = PrunedMeanwhile(tmp_path / "bucket")
+    store = Store(tmp_path / "here", tmp_path / "here-cache", bucket)
+    bring_back(copied, store)
+    assert bucket.pruned
+    restored = store.workspace("acme")
+    assert [restored.verify(version) for version in restored.versions()] == [[]] * 3
+    restored.prune(9)
+    assert restored.verify(restored.versions()[0]) == []
+    bring_back(copied, store, force=True)
+    assert [restored.verify(version) for version in restored.versions()] == [[]] * 3
+
+
+class PrunedMeanwhile(Bucket):
+    """A bucket of which each version is pruned right before its manifest is there."""
+
+    pruned = 0
+
+    def create_copy(self, key: str, source: Path) -> None:
+        if key.endswith(f"/{MANIFEST}"):
+            pruner = self.root.parent / "pruner"
+            Store(pruner, pruner / ".cache", self).workspace("acme").prune(9)
+            self.pruned += 1
+        super().create_copy(key, source)

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from snapshots.build import data_files
 from snapshots.build.build import build
+from snapshots.build.reuse import RecordedFile, SoundFiles
 from snapshots.build.settings import LIGHT
 from snapshots.columns import FileKind
+from snapshots.search.reuse import OlderIndex
 from snapshots.store.durable import StoreError
+from snapshots.store.manifest import DataFile
+from snapshots.store.objects import ANY
 from snapshots.store.store import open_store
 from tests.programs.copied_process import Copy, kill_group, started
 from tests.sites.halting import has_ended
@@ -209,3 +215,56 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(root: Path, tmp_path: Pa
         write_pages(root, "small again", count=4)
         build(root, store, now=3_000)
         assert titles(disk) == before - {"small"} | {"small again"}
+
+
+@pytest.mark.parametrize("looked_at", ["file", "index"])
+def test_a_version_that_is_dropped_while_a_build_links_its_files(
+    root: Path, tmp_path: Path, looked_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there when the build looked for what is unchanged: this is written again."""
+    store = open_store(tmp_path / "store")
+    place = store.workspace("acme")
+    first, second, third = (
+        build(change(root, title), store, now=now).version for now, title in enumerate(["one", "two", "three"])
+    )
+    dropped: list[str] = []
+    once = threading.Lock()
+
+    def drop() -> None:
+        if not once.acquire(blocking=False):
+            return
+        if looked_at == "file":
+            dropped.extend(place.prune(1)[0])
+        else:
+            for now, version in enumerate((second, first)):
+                place.activate(version, expected=ANY, by="somebody", now=10 + now)
+            dropped.extend(place.withdraw(third)[0])
+
+    has, sound_index = SoundFiles.has, data_files.sound_index
+
+    def then_dropped(self: SoundFiles, path: Path, file: DataFile) -> bool:
+        found = has(self, path, file)
+        if found and looked_at == "file" and first in str(path):
+            drop()
+        return found
+
+    def found_then_dropped(older: list[tuple[RecordedFile, RecordedFile]]) -> OlderIndex | None:
+        found = sound_index(older)
+        if found is not None and looked_at == "index" and third in str(found.data):
+            drop()
+        return found
+
+    monkeypatch.setattr(SoundFiles, "has", then_dropped)
+    monkeypatch.setattr(data_files, "sound_index", found_then_dropped)
+    version = build(change(root, "four"), store, now=4, activate=False).version
+    assert dropped == [first if looked_at == "file" else third]
+    assert place.verify(version) == []
+    fresh = open_store(tmp_path / "fresh")
+    same = fresh.workspace("acme").manifest(build(root, fresh, now=5).version)
+    assert place.manifest(version).files == same.files
+
+
+def change(root: Path, title: str) -> Path:
+    """Give one page, in one language, a title."""
+    (root / "content/pages/page-3.md").write_text(f"---\ntitle: {title}\ncreatedAt: 2026-01-01\n---\nText.\n")
+    return root

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from snapshots.columns import FileKind
 from snapshots.data_files.segments import ALL
+from snapshots.store.assets.use import CLAIM_SECONDS, GONE_SECONDS
 from snapshots.store.carrying import FILES, file_keys
 from snapshots.store.manifest import MANIFEST, DataFile
 from snapshots.store.objects import ANY
@@ -124,3 +126,38 @@ def test_a_damaged_object_is_brought_again_by_the_next_version(tmp_path: Path, b
     place.drop_damaged(manifest)
     release(place, 2)
     assert place.verify(version_at(1)) == place.verify(version_at(2)) == []
+
+
+def test_what_another_version_brings_meanwhile_is_not_taken_for_damage(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version is dropped while it is looked at, and somebody else brings the file that the two have in common."""
+    place = builder(tmp_path, bucket)
+    manifest_then = release(place, 1)
+    manifest = place.manifest(version_at(1))
+    for key in keys(bucket):  # as a prune does, after the manifest
+        (bucket.root / key).unlink()
+    delete = bucket.delete
+    brought: list[int] = []
+
+    def deleting(asked: Iterable[str]) -> None:
+        found = list(asked)
+        if not brought:
+            brought.append(2)
+            release(builder(tmp_path, bucket, "other"), 2)
+        delete(found)
+
+    monkeypatch.setattr(bucket, "delete", deleting)
+    place.drop_damaged(manifest)
+    assert brought
+    assert {file.sha256 for file in manifest_then} & {file.sha256 for file in place.manifest(version_at(2)).files}
+    assert place.verify(version_at(2)) == []
+
+
+def test_a_claim_counts_as_left_only_when_no_request_of_its_prune_is_on_its_way_any_more() -> None:
+    pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
+    from snapshots.store.buckets.bucket_objects import _LONG, _LONG_RETRIES
+
+    longest = _LONG_RETRIES["retry_timeout"] + _LONG["timeout"]
+    assert isinstance(longest, timedelta)
+    assert longest.total_seconds() + CLAIM_SECONDS <= GONE_SECONDS
