@@ -39,6 +39,8 @@ DRAFT_KEY: Final = "_draftKey"
 """``ValueChange.field`` of facts that have no name in answers; field IDs begin with a letter, so none is equal."""
 ROWS_AT_ONCE: Final = 100
 """Rows made into objects at a time, so that other threads of a server wait for no more than a millisecond or so."""
+MOST_IN_ORDER: Final = 1_000
+"""The most changed language versions of an API in one language that are listed in default order."""
 MOST_LISTED: Final = 5_000
 """Versions of a file that came or went among which renamed entries are looked for."""
 HIDDEN: Final = "***"
@@ -90,6 +92,8 @@ class FileDiff:
     """The rows of changed language versions, in the old files and in the new ones."""
     _only: tuple[Ints, Ints]
     """The rows of removed language versions in the old files, and of added ones in the new ones."""
+    _places: Ints
+    """The place of each changed language version in the default order of the changed ones."""
 
     @property
     def changed(self) -> int:
@@ -97,15 +101,24 @@ class FileDiff:
         return len(self._rows[0])
 
     def changes(self) -> Iterator[EntryDifference]:
-        """Return each changed version's changes, read by row group. Raises ``StoreError`` for an unreadable file."""
+        """Return each changed version's changes: in default order, or, if they are more than a thousand, as they lie in
+        the files. Raises ``StoreError`` for an unreadable file."""
         if not self._old or not self._new or not self.changed:
             return
+        if self.changed <= MOST_IN_ORDER:
+            yield from (change for _, change in sorted(self._placed(), key=lambda one: one[0]))
+            return
+        yield from (change for _, change in self._placed())
+
+    def _placed(self) -> Iterator[tuple[int, EntryDifference]]:
+        """Return each changed version's place and changes, read by row group."""
         with ExitStack() as stack:
             old, new = (stack.enter_context(opened_rows(paths)) for paths in (self._old, self._new))
-            for ours, theirs, _ in side_by_side(old, new, *self._rows):
-                for before, after in zip(_rows(ours), _rows(theirs), strict=True):
+            for ours, theirs, at in side_by_side(old, new, *self._rows):
+                places = self._places[at].tolist()
+                for place, before, after in zip(places, _rows(ours), _rows(theirs), strict=True):
                     title = title_of(self.apis[1], msgspec.json.decode(after[JSON_COLUMN])) or after["id"]
-                    yield EntryDifference(after["id"], tuple(_value_changes(before, after)), title)
+                    yield place, EntryDifference(after["id"], tuple(_value_changes(before, after)), title)
 
     def went(self, most: int = MOST_LISTED) -> Iterator[Version]:
         """Return the first removed versions. Raises ``StoreError`` for an unreadable file."""
@@ -336,9 +349,10 @@ def _file_diff(
         if ours is not None and theirs is not None and not entries_only:
             both = np.flatnonzero(np.asarray(pc.is_valid(positions)))
             rows = _differing(ours, theirs, both, np.asarray(pc.drop_null(positions)).astype(np.int64))
+        places = _places(theirs, after, rows[1]) if len(rows[1]) <= MOST_IN_ORDER else np.zeros_like(rows[1])
     is_draft = kind is FileKind.DRAFTS
     ids = (after.take(pa.array(added)), before.take(pa.array(removed)))
-    return FileDiff(named.endpoint, lang, is_draft, *ids, apis, old, new, rows, (removed, added))
+    return FileDiff(named.endpoint, lang, is_draft, *ids, apis, old, new, rows, (removed, added), places)
 
 
 def _in_default_order(opened: RowGroups | None, ids: pa.Array, rows: Ints) -> Ints:
@@ -349,6 +363,14 @@ def _in_default_order(opened: RowGroups | None, ids: pa.Array, rows: Ints) -> In
     order = pc.sort_indices(keys, sort_keys=[("published", "descending"), ("id", "ascending")])
     ordered: Ints = rows[order.to_numpy()]
     return ordered
+
+
+def _places(opened: RowGroups | None, ids: pa.Array, rows: Ints) -> Ints:
+    """Return the place that each of these rows has in their default order."""
+    ordered = _in_default_order(opened, ids, np.sort(rows))
+    by_row = np.argsort(ordered)
+    places: Ints = by_row[np.searchsorted(ordered, rows, sorter=by_row)]
+    return places
 
 
 def _differing(old: RowGroups, new: RowGroups, old_rows: Ints, new_rows: Ints) -> tuple[Ints, Ints]:

@@ -15,6 +15,7 @@ from snapshots.store.durable import StoreError
 from snapshots.store.store import Store, open_store
 from tests.programs.command_line import AUTHORS, BLOG, Cms, entry, in_process, write_workspace
 from tests.sites.field_types import write_field_types
+from tests.sites.site_folders import write_folder
 
 NOW = 1_780_000_000_000
 
@@ -280,3 +281,29 @@ def test_which_versions_and_the_exit_status(cms: Cms, root: Path) -> None:
     cms("snapshot", "build", "--allow-breaking")
     assert heads("--exit-code-breaking")[0] == 1
     assert cms("snapshot", "diff", "20991231").status == 1
+
+
+def test_changes_are_listed_as_the_api_lists_entries_however_they_are_divided(tmp_path: Path, store: Store) -> None:
+    """The last published first, of several segments."""
+    root, ids = tmp_path / "dated", [f"e{number}" for number in range(9)]
+    for now, title in enumerate(("before", "after")):
+        lines = [
+            json.dumps(
+                {"id": one, "createdAt": f"2026-01-{1 + number * 7 % 10:02}", "title": title if number else "same"}
+            )
+            for number, one in enumerate(ids)
+        ]
+        write_folder(root, {**DATED, "content/posts.jsonl": "\n".join(lines)})
+        build(root, store, now=now, segment_entries=2)
+    place = store.workspace("dated")
+    new, old = place.versions()
+    assert len(place.manifest(new).files) > 8
+    [found] = diff(place, old, new).files
+    wanted = sorted(range(1, 9), key=lambda number: -(number * 7 % 10))
+    assert [one.id for one in found.changes()] == [ids[number] for number in wanted]
+
+
+DATED = {
+    "workspace.yaml": "id: dated\nlanguages: [en]\n",
+    "apis/posts.yaml": "uid: api_posts0000000\nendpoint: posts\nkind: list\nfields:\n  - {id: title, type: text}\n",
+}
