@@ -34,7 +34,19 @@ Table: TypeAlias = Annotated[
 Api: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        "--api", metavar="ENDPOINT", help="The name of the API. Default: that of the file.", show_default=False
+        "--api",
+        metavar="ENDPOINT",
+        help="The name of the API. Default: that of the file, or of the sheet where there are several.",
+        show_default=False,
+    ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="The sheet of a workbook to import. Default: each that is not hidden.",
+        show_default=False,
     ),
 ]
 Directory: TypeAlias = Annotated[
@@ -76,11 +88,12 @@ def _of_a_table(name: str) -> Callable[..., None]:
         source: Table,
         directory: Directory,
         api: Api = None,
+        sheet: Sheet = None,
         assets: Assets = None,
         language: Language = None,
         json: Json = False,
     ) -> None:
-        _import(name, source, directory, assets, language, api=api, json=json)
+        _import(name, source, directory, assets, language, api=api, sheet=sheet, json=json)
 
     return command
 
@@ -97,6 +110,7 @@ def _import(
     language: str | None,
     *,
     api: str | None = None,
+    sheet: str | None = None,
     json: bool,
 ) -> None:
     from snapshots.importers.run import import_export
@@ -105,7 +119,15 @@ def _import(
         tell("Importing", 0, 0)
         read = import_module(KINDS[kind].module).read
         report = import_export(
-            kind, read, source, directory, id_for(directory), assets=assets, language=language, api=api
+            kind,
+            read,
+            source,
+            directory,
+            id_for(directory),
+            assets=assets,
+            language=language,
+            api=api,
+            sheet=sheet,
         )
     if json:
         documents.write_json(_document(directory, report))

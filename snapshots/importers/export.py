@@ -25,6 +25,8 @@ class Export(msgspec.Struct):
     """The main language, where the export names none."""
     api: str | None = None
     """The endpoint of the API that the export becomes, where it is one table."""
+    sheet: str | None = None
+    """The sheet of a workbook to read, and no others."""
 
 
 Reader = Callable[[Export], Imported]

@@ -43,13 +43,14 @@ def import_export(
     assets: str | None = None,
     language: str | None = None,
     api: str | None = None,
+    sheet: str | None = None,
 ) -> ImportReport:
     """Write the workspace ``directory`` from an export of ``kind``; return what was written and what was lost.
 
     ``read`` is the kind's. ``assets`` is the folder of the workspace to copy the export's images and files into, and
-    ``api`` the endpoint of a kind that is one table. The workspace is made beside ``directory`` and renamed at the end,
-    so that a failure leaves nothing there. Raises ``NotImportable`` where there is something in ``directory``,
-    ``Unreadable`` for an export that cannot be read, and ``OSError``.
+    ``api`` the endpoint of a kind that is one table, the ``sheet`` of a workbook if given. The workspace is made
+    beside ``directory`` and renamed at the end, so that a failure leaves nothing there. Raises ``NotImportable`` where
+    there is something in ``directory``, ``Unreadable`` for an export that cannot be read, and ``OSError``.
     """
     if assets is not None and (not _FOLDER.fullmatch(assets) or assets.split("/")[0].lower() in _TAKEN_FOLDERS):
         raise NotImportable(
@@ -68,7 +69,7 @@ def import_export(
         root.mkdir()
         work.mkdir()
         losses = Losses()
-        export = Export(source, work, losses, Copies(root, assets, losses), language, api)
+        export = Export(source, work, losses, Copies(root, assets, losses), language, api, sheet)
         imported = read(export)
         if not imported.apis:
             raise Unreadable(f"{source}: the export has no content types, so there is nothing to import.")

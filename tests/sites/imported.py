@@ -48,12 +48,13 @@ def imported(
     assets: str | None = None,
     language: str | None = None,
     api: str | None = None,
+    sheet: str | None = None,
     warnings: int | None = 0,
 ) -> Imported:
     """Import an export, and check that the workspace has no errors, and as many warnings (``None``: any number)
     besides that of images without alternative texts, of which the exports have some."""
     read = import_module(KINDS[kind].module).read
-    report = import_export(kind, read, source, root, "site", assets=assets, language=language, api=api)
+    report = import_export(kind, read, source, root, "site", assets=assets, language=language, api=api, sheet=sheet)
     found = check(root, root.parent / f"{root.name}-cache")
     assert [str(problem) for problem in found.kept if problem.severity == "error"] == []
     told = [str(problem) for problem in found.kept if problem.kind not in (ImageDoubt.NO_ALT, "ids-alike")]

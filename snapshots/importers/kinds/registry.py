@@ -14,7 +14,7 @@ class ImportKind(NamedTuple):
     is_folder: bool = False
     """Whether an export is a folder of files, not one file."""
     takes_api: bool = False
-    """Whether an export is a table, which becomes the API that a person names."""
+    """Whether an export is a table, which becomes the API that a person names, or a workbook with sheets."""
 
 
 _HERE: Final = "snapshots.importers.kinds"
@@ -31,7 +31,7 @@ KINDS: Final = {
     "ghost": ImportKind(f"{_HERE}.ghost.export", "Import the JSON file of Ghost, or a folder with its images."),
     "notion": ImportKind(f"{_HERE}.notion.export", "Import an export as Markdown & CSV, a ZIP file or folder."),
     "csv": ImportKind(
-        f"{_HERE}.tables.csv_files", "Import a table, such as one of a spreadsheet, as CSV.", takes_api=True
+        f"{_HERE}.tables.export", "Import tables of a spreadsheet: CSV files and workbooks (.xlsx).", takes_api=True
     ),
 }
 """The systems by name, in the order of ``cms import --help``."""

@@ -20,7 +20,7 @@ from tests.snapshots.importers.kinds.ghost.test_export import EXPORT as GHOST
 from tests.snapshots.importers.kinds.notion.test_export import EXPORT as NOTION
 from tests.snapshots.importers.kinds.sanity.test_dataset import DATA
 from tests.snapshots.importers.kinds.strapi.test_export import V5
-from tests.snapshots.importers.kinds.tables.test_csv_files import TABLE
+from tests.snapshots.importers.kinds.tables.test_export import TABLE
 from tests.snapshots.importers.kinds.test_microcms import EXPORT as MICROCMS
 from tests.snapshots.importers.kinds.wordpress.test_export import SITE
 
