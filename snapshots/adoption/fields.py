@@ -109,6 +109,10 @@ class Inferred(msgspec.Struct):
     """The keys of items that could give IDs."""
 
 
+_ADDRESSES = frozenset({"slug", "permalink"})
+"""The keys that join translations and say where a page is besides."""
+
+
 class _Known(msgspec.Struct):
     """The entries that the values of fields can lead to."""
 
@@ -129,15 +133,18 @@ def infer(site: Site, collection: Collection, seen: Seen, entries: Entries) -> I
     if seen.count and not values and seen.all_keyed:
         kind = FieldType.TEXT if seen.all_texts else FieldType.JSON
         result.fields.append(InferredField(kind.value, "$value", kind))
-    joined = collection.translation_key if collection.multilingual else None
-    if joined is not None and joined in values:
+    joined = [key for key in collection.translation_keys if collection.multilingual and key in values]
+    if joined:
         path = "path" if any("{path}" in pattern for pattern in collection.source) else "name"
-        result.id = f"{{{joined}|{path}}}"
-        result.notes.append(
-            f"'{joined}' joins translations, and is the ID of the {len(values[joined])} of {seen.count} files that "
-            "have it; the others are joined by path"
-        )
-        del values[joined]
+        keys = "|".join(joined)
+        result.id = f"{{{keys}|{path}}}" if collection.id is None else f"{{{keys}}} || {collection.id}"
+        result.notes += [
+            f"'{key}' joins translations, and is the ID of the {len(values[key])} of {seen.count} files that have it; "
+            "the others are joined by path"
+            for key in joined
+        ]
+        for key in set(joined) - _ADDRESSES:
+            del values[key]
     settled = _add_period(result, values, site, collection)
     used: set[str] = set(RESERVED_FIELD_IDS) | ({"body"} if result.has_body else set())
     for key, given in values.items():
@@ -172,6 +179,10 @@ def infer(site: Site, collection: Collection, seen: Seen, entries: Entries) -> I
             result.fields.append(field)
     if site.titles_by_heading and seen.headings:
         _add_titles(result, seen)
+    start = result.meta.get("publishStart")
+    for name in ("createdAt", "publishedAt") if start is not None and "createdAt" not in result.meta else ():
+        if name not in values:
+            result.meta.setdefault(name, start)
     result.may_start = "date" in values and "publishStart" not in result.meta and "createdAt" in result.meta
     if collection.date is not None:
         named = [key for key in values if key.lower() == "date" and any(map(_is_date, values[key]))]
@@ -362,7 +373,7 @@ def _means_otherwise(key: str, present: list[RawValue], site: Site) -> bool:
     if key == "lang":
         return not all(text in site.languages or text in site.lang_map for text in texts)
     if key == "id":
-        return not all(isinstance(value, str) and valid_id(value) for value in present)
+        return site.ids_are_names or not all(isinstance(value, str) and valid_id(value) for value in present)
     if key == "status":
         return not all(text in {status.value for status in Status} for text in texts)
     if key == "draft":

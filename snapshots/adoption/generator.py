@@ -64,8 +64,11 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Name further languages, one or a list in text, as folders and files spell them."""
     suffixes: bool = False
     """Whether a language can end the name of a file: ``about.fr.md``."""
-    translated: Mapping[str, str] = _NO_TAGS
-    """By folder of the content, the folder of its translations, with ``{lang}`` in it."""
+    translated: Callable[[Path], Mapping[str, str]] | None = None
+    """Returns, by folder of the content of a site, the folder of its translations, with ``{lang}`` in it."""
+    joined_by: tuple[str, ...] = ()
+    """The keys of front matter whose value pages with different values of ``lang`` share if they are translations of
+    each other: the first that one has."""
     section_file: str = ""
     """The name of the file, as a pattern, without which a folder is no section of its own."""
     data: bool = True
@@ -78,6 +81,10 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """Whether those patterns are relative to the site, not to the folder of the content."""
     more_left_out: Callable[[Path, list[str]], Iterable[LeftOut]] | None = None
     """Returns further files that are left out, with patterns relative to the site, given it and its files."""
+    computed: Callable[[Path], Iterable[str]] | None = None
+    """Returns the settings, besides ``left_out_settings``, of what is left out that a site's configuration computes."""
+    notes: Callable[[Path], Iterable[str]] | None = None
+    """Returns what people are to know of a site's content, each as a sentence for a comment."""
     files_at_root: tuple[str, ...] = ()
     """The folders whose files the site has at its root, where addresses in texts are relative to those of pages."""
     files_by_name: bool = False
@@ -86,6 +93,8 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
     """The folders of the content, or ``""`` for all, in which a name such as ``2026-01-31-news.md`` gives the date."""
     titles_by_heading: bool = False
     """Whether the first heading is the title of a page whose front matter has none."""
+    ids_are_names: bool = False
+    """Whether an ``id`` in front matter names a page in its folder alone, so that two pages may have the same."""
     starts: tuple[str, ...] = ()
     """The keys, in lower case, whose date in the future keeps a page back until then: the first that it has."""
     starts_off: Setting | None = None
@@ -144,7 +153,8 @@ class Generator(msgspec.Struct, frozen=True, kw_only=True):
 
     def unclear(self, root: Path) -> list[str]:
         """Return the settings of what is left out that the configuration of the site at ``root`` computes."""
-        return [one for setting in self.left_out_settings for one in setting.unclear(root)]
+        listed = [one for setting in self.left_out_settings for one in setting.unclear(root)]
+        return listed if self.computed is None else [*listed, *self.computed(root)]
 
     def rules(self, root: Path, files: list[str]) -> Rules:
         """Return the rules that say which files of the site at ``root`` are left out."""

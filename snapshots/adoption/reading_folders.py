@@ -17,13 +17,14 @@ def read_folders(generator: Generator, root: Path, files: list[str]) -> Site:
     collections, languages = list[Collection](), list[str]()
     bases = generator.folders(root)
     spoken = generator.spoken(root)
+    translated = {} if generator.translated is None else generator.translated(root)
     for base in bases:
         mine = [file for file in files if file.startswith(base) and _base_of(file, bases) == base]
         made, found = _below(generator, root, base, mine, spoken)
         for one in made if {"", base}.intersection(generator.dated_names) else ():
             dated_by_name(one, base)
-        if made and base in generator.translated:
-            found += _add_translated(made, generator.translated[base], files, spoken)
+        if made and base in translated:
+            found += _add_translated(made, translated[base], files, spoken)
         collections += made
         languages += found
         data = [file for file in mine if generator.data and "/" in file.removeprefix(base) and not is_markdown(file)]

@@ -30,8 +30,8 @@ class Collection(msgspec.Struct):
     """The template of a date that stands in the files' names."""
     id: str | None = None
     """The template of the IDs, where the files' names alone would give some twice."""
-    translation_key: str | None = None
-    """The key by which files say that they are translations of each other."""
+    translation_keys: tuple[str, ...] = ()
+    """The keys by which files say that they are translations of each other: the first that one has."""
     collection: str | None = None
     """``from`` of the API."""
     kind: ApiKind = ApiKind.LIST
@@ -68,6 +68,8 @@ class Site(msgspec.Struct):
     """Files that texts name, and that are not there."""
     titles_by_heading: bool = False
     """Whether the first heading is the title of a page whose front matter has none."""
+    ids_are_names: bool = False
+    """Whether an ``id`` in front matter names a page in its folder alone, so that two pages may have the same."""
     understood: frozenset[str] = frozenset()
     """The keys, in lower case, by which the generator itself keeps pages back."""
     written_in: str | None = None

@@ -9,6 +9,7 @@ from pathlib import Path
 from snapshots.adoption.configured.unsupported import other_of
 from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator
+from snapshots.adoption.joined import join_by_keys
 from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
@@ -64,10 +65,13 @@ def look_at(root: Path) -> Site:
     files = [file for file in files if file not in kept_back]
     site = _site(root, files, [*(one for one in at_work if one.edits), makes])
     site.kept_back = kept_back
+    if makes.joined_by:
+        join_by_keys(root, site, makes.joined_by)
     other = other_of(root) if is_plain else None
     if other is not None:
         site.notes.append(_NOT_KNOWN.format(other.name))
     site.notes += [f"{_COMPUTED.format(one)}" for one in makes.unclear(root)]
+    site.notes += [] if makes.notes is None else makes.notes(root)
     if makes.starts_off is None or not makes.starts_off.values(root):
         site.starts = site.starts or makes.starts
     else:
@@ -77,6 +81,7 @@ def look_at(root: Path) -> Site:
     if makes.files_by_name:
         site.files_at_root += tuple(folder for folder in with_pictures if folder)
     site.titles_by_heading = makes.titles_by_heading
+    site.ids_are_names = makes.ids_are_names
     site.understood = frozenset(makes.understood)
     if not site.timezone and makes.timezone is not None:
         site.timezone = next(filter(None, map(known_timezone, makes.timezone.values(root))), "")

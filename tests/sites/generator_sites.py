@@ -329,36 +329,151 @@ ZOLA = GeneratorSite(
         "content/blog/future.md": "+++\ndate = 2999-01-01\n+++\nmarkfuturex\n",
         "content/blog/x.skip.md": "+++\n+++\nmarkskipx\n",
         "content/blog/draft.md": "+++\ndraft = true\n+++\nmarkdraftx\n",
+        "content/blog/open.md": "+++\ndraft = false\n+++\nmarkopenx\n",
         "content/blog/unrendered.md": "+++\nrender = false\n+++\nmarkunrenderedx\n",
+        "content/plans/_index.md": "+++\ndraft = true\n+++\n",
+        "content/plans/c.md": "+++\n+++\nmarkplanx\n",
+        "content/plans/deep/_index.md": "+++\n+++\n",
+        "content/plans/deep/d.md": "+++\n+++\nmarkplandeepx\n",
+        "content/list/_index.md": "+++\nrender = false\n+++\n",
+        "content/list/e.md": "+++\n+++\nmarklistx\n",
     },
-    frozenset(["a", "bundle", "b", "future"]),
+    frozenset(["a", "bundle", "b", "future", "open", "list"]),
 )
+"""Held against the source of Zola, ``Site::load`` and ``Page``: the program itself is in no registry of packages."""
 
 DOCUSAURUS = GeneratorSite(
     "Docusaurus",
     {
-        "docusaurus.config.js": "module.exports = {title: 'T', url: 'https://x.example', baseUrl: '/'};\n",
+        "docusaurus.config.js": (
+            "const NEWS = 'news'; // not '_news'\n"
+            "const page = '@site/page.js';\n"
+            "const shown = { docsRootComponent: page, docVersionRootComponent: page, docRootComponent: page,\n"
+            "  docItemComponent: page };\n"
+            "export default {\n"
+            "  title: 'T', url: 'https://x.example', baseUrl: '/', onBrokenLinks: 'ignore',\n"
+            "  i18n: { defaultLocale: 'en', locales: ['en', 'ja'] },\n"
+            "  plugins: [\n"
+            "    ['@docusaurus/plugin-content-docs', {\n"
+            "      ...shown, exclude: ['**/internal/**', '**/*.{wip,tmp}.md'], // '**/_*'\n"
+            "      lastVersion: 'current', onlyIncludeVersions: ['current', '1.0'],\n"
+            "      versions: { current: { path: 'now' } },\n"
+            "    }],\n"
+            "    ['content-docs', { ...shown, id: 'guides', path: 'guides', routeBasePath: 'guides',\n"
+            "      include: ['**/*.md'] }],\n"
+            "    [require.resolve('@docusaurus/plugin-content-blog'), { path: NEWS, routeBasePath: `${NEWS}`,\n"
+            "      blogPostComponent: page, blogListComponent: page, archiveBasePath: null }],\n"
+            "    ['@docusaurus/plugin-content-pages', { mdxPageComponent: page }],\n"
+            "  ],\n"
+            "};\n"
+        ),
+        "page.js": (
+            "import React from 'react';\n"
+            "import Head from '@docusaurus/Head';\n"
+            "import renderRoutes from '@docusaurus/renderRoutes';\n"
+            "import useDocusaurusContext from '@docusaurus/useDocusaurusContext';\n"
+            "export default function Page({ content: Content, route }) {\n"
+            "  const { i18n } = useDocusaurusContext();\n"
+            "  if (!Content) return route.routes ? renderRoutes(route.routes) : null;\n"
+            "  const { title } = Content.metadata;\n"
+            "  return <main><Head><html lang={i18n.currentLocale} /><title>{title}</title></Head>\n"
+            "    <h1>{title}</h1><Content /></main>;\n"
+            "}\n"
+        ),
+        "versions.json": '["1.0", "0.9"]',
         "docs/a.md": page("a", "", "{/* marksecretx */}"),
         "docs/deep/b.mdx": page("b"),
+        "docs/02-numbered/01-c.md": page("numbered"),
+        "docs/store.md": page("store", "id: shop"),
+        "docs/deep/store.md": page("storedeep", "id: shop"),
         "docs/draft.md": page("draft", "draft: true"),
+        "docs/open.md": page("open", "draft: false"),
         "docs/unlisted.md": page("unlisted", "unlisted: true"),
         "docs/_part.md": page("part"),
-        "docs/_parts/c.md": page("parts"),
         "docs/x.test.md": page("test"),
-        "blog/2020-01-01-d.md": page("d"),
-        "blog/_e.md": page("blogpart"),
-        "src/pages/f.md": page("f"),
-        "src/pages/_g.md": page("pagepart"),
+        "docs/internal/d.md": page("internal"),
+        "docs/e.wip.md": page("wip"),
+        "versioned_docs/version-1.0/a.md": page("oldest"),
+        "versioned_docs/version-1.0/internal/a.md": page("oldinternal"),
+        "versioned_docs/version-0.9/a.md": page("older"),
+        "guides/f.md": page("guide"),
+        "guides/_f.md": page("guidepart"),
+        "guides/_parts/f.md": page("guideparts"),
+        "guides/f.mdx.md": page("guidesecond"),
+        "guides/g.mdx": page("guidemdx"),
+        "news/2020-01-01-h.md": page("news"),
+        "news/2020/01/02/i.md": page("newsfolders"),
+        "news/2020-01-03-j/index.md": page("newsfolder"),
+        "news/2999-01-01-k.md": page("newsfuture"),
+        "news/2020-01-04-l.md": page("newsdraft", "draft: true"),
+        "news/2020-01-05-m.md": page("newsunlisted", "unlisted: true"),
+        "news/_n.md": page("newspart"),
+        "blog/2020-01-01-o.md": page("blog"),
+        "src/pages/p.md": page("page"),
+        "src/pages/_p.md": page("pagepart"),
+        "src/pages/q.md": page("pagedraft", "draft: true"),
+        "i18n/ja/docusaurus-plugin-content-docs/current/a.md": page("ja"),
+        "i18n/ja/docusaurus-plugin-content-docs/current/deep/b.mdx": page("jadraft", "draft: true"),
+        "i18n/ja/docusaurus-plugin-content-docs/current/draft.md": page("jaofdraft"),
+        "i18n/ja/docusaurus-plugin-content-docs/current/only.md": page("jaonly"),
+        "i18n/ja/docusaurus-plugin-content-docs/current/internal/d.md": page("jainternal"),
+        "i18n/ja/docusaurus-plugin-content-docs/version-1.0/a.md": page("jaoldest"),
+        "i18n/ja/docusaurus-plugin-content-docs-guides/current/f.md": page("jaguide"),
+        "i18n/ja/docusaurus-plugin-content-blog/2020-01-01-h.md": page("janews"),
+        "i18n/ja/docusaurus-plugin-content-pages/p.md": page("japage"),
         "README.md": page("readme"),
     },
-    frozenset(["a", "b", "unlisted", "d", "f"]),
-    frozenset({"unlisted"}),
+    frozenset(
+        [
+            *(
+                "a",
+                "b",
+                "store",
+                "storedeep",
+                "numbered",
+                "open",
+                "unlisted",
+                "part",
+                "test",
+                "oldest",
+                "guide",
+                "guidesecond",
+            ),
+            *("news", "newsfolders", "newsfolder", "newsfuture", "newsunlisted", "page"),
+            *("ja", "jaofdraft", "jaoldest", "jaguide", "janews", "japage"),
+        ]
+    ),
+    frozenset({"unlisted", "newsunlisted"}),
+)
+
+DOCUSAURUS_PRESET = GeneratorSite(
+    "Docusaurus",
+    {
+        "docusaurus.config.ts": (
+            "import type * as Preset from '@docusaurus/preset-classic';\n"
+            "const docs = { sidebarPath: './sidebars.ts', includeCurrentVersion: false };\n"
+            "const config: Config = {\n"
+            "  title: 'T', url: 'https://x.example', baseUrl: '/',\n"
+            "  presets: [['classic', { docs, blog: false, theme: { customCss: './src/css/custom.css' } }\n"
+            "    satisfies Preset.Options]],\n"
+            "  themeConfig: { docs: { sidebar: { hideable: true } } } satisfies Preset.ThemeConfig,\n"
+            "};\nexport default config;\n"
+        ),
+        "versions.json": '["1.0"]',
+        "docs/a.md": page("next"),
+        "versioned_docs/version-1.0/a.md": page("a"),
+        "versioned_docs/version-1.0/_b.md": page("part"),
+        "blog/2020-01-01-c.md": page("blog"),
+        "src/pages/d.md": page("page"),
+    },
+    frozenset(["a", "page"]),
 )
 
 NUXT = GeneratorSite(
     "Nuxt Content",
     {
         "nuxt.config.ts": "export default defineNuxtConfig({ modules: ['@nuxt/content'] })\n",
+        "package.json": '{"dependencies": {"@nuxt/content": "^2.13.0"}}',
         "content/index.md": page("index"),
         "content/blog/a.md": page("a"),
         "content/blog/b.draft.md": page("draft"),
@@ -370,7 +485,67 @@ NUXT = GeneratorSite(
     frozenset(["index", "a"]),
 )
 
-ASTRO = GeneratorSite(
+NUXT_3 = GeneratorSite(
+    "Nuxt Content",
+    {
+        "nuxt.config.ts": (
+            "export default defineNuxtConfig({\n"
+            "  modules: ['@nuxt/content'], compatibilityDate: '2026-01-01', devtools: { enabled: false },\n"
+            "  content: { experimental: { sqliteConnector: 'native' } },\n"
+            "  nitro: { prerender: { routes: ['/'], crawlLinks: true } },\n"
+            "})\n"
+        ),
+        "content.config.ts": (
+            "import { defineCollection, defineContentConfig, z } from '@nuxt/content'\n"
+            "const schema = z.object({ draft: z.boolean() })\n"
+            "export default defineContentConfig({ collections: {\n"
+            "  blog: defineCollection({ type: 'page', schema, source: {\n"
+            "    include: 'blog/**/*.md', exclude: ['blog/internal/**', '**/*.wip.md'] } }),\n"
+            "  pages: defineCollection({ type: 'page', schema, source: '*.md' }),\n"
+            "  guides: defineCollection({ type: 'page', schema, source: [\n"
+            "    { include: 'guides/*.md' }, { include: 'more/**', exclude: ['more/secret/**'] } ] }),\n"
+            "} })\n"
+        ),
+        "app/app.vue": "<template><NuxtPage /></template>\n",
+        "app/pages/[...slug].vue": (
+            '<script setup lang="ts">\n'
+            "const route = useRoute()\n"
+            "const { data: pages } = await useAsyncData('all', async () => [\n"
+            "  ...await queryCollection('blog').all(), ...await queryCollection('pages').all(),\n"
+            "  ...await queryCollection('guides').all(),\n"
+            "].filter((one) => !one.draft))\n"
+            "const path = route.path.replace(/(.)\\/$/, '$1')\n"
+            "const page = computed(() => pages.value?.find((one) => one.path === path))\n"
+            "useHead({ title: page.value?.title })\n"
+            "</script>\n<template>\n"
+            '  <article v-if="page"><h1>{{ page.title }}</h1><ContentRenderer :value="page" /></article>\n'
+            '  <NuxtLink v-for="one in pages" :key="one.path" :to="one.path">{{ one.path }}</NuxtLink>\n'
+            "</template>\n"
+        ),
+        "content/index.md": page("index"),
+        "content/later.md": page("later", "draft: true"),
+        "content/open.md": page("open", "draft: false"),
+        "content/1.numbered.md": page("numbered"),
+        "content/blog/a.md": page("a", "", "<!-- marksecretx -->"),
+        "content/blog/b.draft.md": page("draft"),
+        "content/blog/_c.md": page("underscore"),
+        "content/blog/-d.md": page("dash"),
+        "content/blog/future.md": page("future", "date: 2999-01-01"),
+        "content/blog/e.wip.md": page("wip"),
+        "content/blog/internal/f.md": page("internal"),
+        "content/blog/2026/g.md": page("deep"),
+        "content/guides/h.md": page("guide"),
+        "content/guides/deep/i.md": page("guidedeep"),
+        "content/more/j.md": page("more"),
+        "content/more/secret/k.md": page("secretmore"),
+        "content/other/l.md": page("other"),
+        "README.md": page("readme"),
+    },
+    frozenset(["index", "open", "numbered", "a", "underscore", "dash", "future", "deep", "guide", "more", "draft"]),
+    frozenset({"draft"}),
+)
+
+ASTRO_BY_NAME = GeneratorSite(
     "Astro",
     {
         "astro.config.mjs": "export default {}\n",
@@ -381,6 +556,67 @@ ASTRO = GeneratorSite(
         "README.md": page("readme"),
     },
     frozenset(["a"]),
+)
+
+_ASTRO_PAGE = (
+    "---\nimport { getCollection, render } from 'astro:content';\n"
+    "export async function getStaticPaths() {\n"
+    "  const entries = await getCollection('NAME', ({ data }) => data.draft !== true);\n"
+    "  return entries.map((entry) => ({ params: { slug: entry.id }, props: { entry } }));\n}\n"
+    "const { entry } = Astro.props;\nconst { Content } = await render(entry);\n---\n"
+    '<html lang="en"><head><title>{entry.data.title}</title></head>'
+    "<body><h1>{entry.data.title}</h1><Content /></body></html>\n"
+)
+
+ASTRO = GeneratorSite(
+    "Astro",
+    {
+        "astro.config.mjs": (
+            "import { defineConfig } from 'astro/config';\n"
+            "export default defineConfig({ site: 'https://x.example', cacheDir: './cache',\n"
+            "  vite: { cacheDir: './vite' } });\n"
+        ),
+        "src/content.config.ts": (
+            "import { defineCollection, z } from 'astro:content';\n"
+            "import { file, glob } from 'astro/loaders';\n"
+            "export const BLOG = 'data/blog';\n"
+            "const blog = defineCollection({\n"
+            "  // base: './src/blog',\n"
+            "  loader: glob({ pattern: ['**/[^_]*.{md,mdx}', '!**/wip/**', '!drafts/**'], base: `./${BLOG}` }),\n"
+            "});\n"
+            "const notes = defineCollection({ loader: glob({ base: './notes', pattern: '*.md' }), schema: z.any() });\n"
+            "const team = defineCollection({ loader: glob({ base: './', pattern: 'people/*/about.md' }) });\n"
+            "const shops = defineCollection({ loader: file('data/shops.json') });\n"
+            "export const collections = { blog, 'short-notes': notes, team, shops };\n"
+        ),
+        "src/pages/blog/[...slug].astro": _ASTRO_PAGE.replace("NAME", "blog"),
+        "src/pages/notes/[...slug].astro": _ASTRO_PAGE.replace("NAME", "short-notes"),
+        "src/pages/team/[...slug].astro": _ASTRO_PAGE.replace("NAME", "team"),
+        "src/pages/about.md": page("about"),
+        "src/pages/later.md": page("later", "draft: true"),
+        "src/pages/_part.md": page("pagepart"),
+        "src/pages/_parts/b.md": page("pageparts"),
+        "data/blog/a.md": page("a"),
+        "data/blog/2020/b.md": page("b"),
+        "data/blog/future.md": page("future", "pubDate: 2999-01-01"),
+        "data/blog/draft.md": page("draft", "draft: true"),
+        "data/blog/_c.md": page("underscore"),
+        "data/blog/2020/_c.md": page("underscoredeep"),
+        "data/blog/_2020/c.md": page("underscorefolder"),
+        "data/blog/2020/wip/d.md": page("wip"),
+        "data/blog/drafts/e.md": page("drafts"),
+        "data/blog/slugged.md": page("slug", "slug: elsewhere"),
+        "data/shops.json": '[{"id": "north", "title": "markshopsx"}, {"id": "south", "title": "South"}]',
+        "notes/f.md": page("note"),
+        "notes/_g.md": page("noteunderscore"),
+        "notes/deep/h.md": page("notedeep"),
+        "people/ann/about.md": page("ann"),
+        "people/ann/diary.md": page("diary"),
+        "README.md": page("readme"),
+    },
+    frozenset(["about", "later", "a", "b", "future", "underscorefolder", "slug", "note", "noteunderscore", "ann"]),
+    frozenset({"later"}),
+    frozenset({"shops"}),
 )
 
 STARLIGHT = GeneratorSite(
@@ -454,8 +690,11 @@ GENERATOR_SITES = (
         VITEPRESS,
         ZOLA,
         DOCUSAURUS,
+        DOCUSAURUS_PRESET,
         NUXT,
+        NUXT_3,
         ASTRO,
+        ASTRO_BY_NAME,
         STARLIGHT,
         OBSIDIAN,
         GATSBY,

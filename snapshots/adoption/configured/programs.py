@@ -16,23 +16,24 @@ _STEPS: Final = 3
 """Names that lead to a list by way of others."""
 
 
-def texts_after(program: str, key: str) -> tuple[list[str], bool]:
+def texts_after(program: str, key: str, part: str | None = None) -> tuple[list[str], bool]:
     """Return the texts of each list or text that follows a key or is assigned to a name, and whether these are all.
 
-    ``a: ['x', 'y']``, ``a = ("x",)``, ``a: [...others, 'z']`` with ``const others = ['u']``.
+    ``a: ['x', 'y']``, ``a = ("x",)``, ``a: [...others, 'z']`` with ``const others = ['u']``. The key is looked up in
+    ``part`` of the program where that is given.
     """
-    return _texts_of(program, key, _STEPS)
+    return _texts_of(program, key, _STEPS, program if part is None else part)
 
 
-def _texts_of(program: str, key: str, steps: int) -> tuple[list[str], bool]:
+def _texts_of(program: str, key: str, steps: int, part: str) -> tuple[list[str], bool]:
     found, is_whole = list[str](), True
     named = rf"(?<![\w$.])[\"']?{re.escape(key)}[\"']?\s*"
-    for place in re.finditer(rf"{named}(?::[\w<>|\[\] ]+=|[:=])(?!=)\s*", program):
-        texts, names, is_clear = _value(program, place.end())
+    for place in re.finditer(rf"{named}(?::[\w<>|\[\] ]+=|[:=])(?!=)\s*", part):
+        texts, names, is_clear = _value(part, place.end())
         found += texts
         is_whole = is_whole and is_clear
         for name in names:
-            more, is_known = _texts_of(program, name, steps - 1) if steps else ([], False)
+            more, is_known = _texts_of(program, name, steps - 1, program) if steps else ([], False)
             found += more
             is_whole = is_whole and is_known and bool(more)
     return found, is_whole

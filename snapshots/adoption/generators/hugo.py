@@ -138,7 +138,12 @@ def _section(
         notes.append("files beside the index of a page bundle are parts of its page: they are left out")
     exclude = dict.fromkeys([*(["**/_index.*"] if has_sections else []), *map(literal, sorted(resources))], "")
     return Collection(
-        section or "pages", list(dict.fromkeys(source)), mine, exclude, translation_key="translationKey", notes=notes
+        section or "pages",
+        list(dict.fromkeys(source)),
+        mine,
+        exclude,
+        translation_keys=("translationKey",),
+        notes=notes,
     )
 
 

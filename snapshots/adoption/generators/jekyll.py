@@ -10,15 +10,20 @@ from snapshots.adoption.configured.setting import Setting, permalinks
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages, is_markdown
 from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.joined import join_by_keys
 from snapshots.adoption.languages import Spoken, folders_of_languages, is_language, is_tag, main_first
 from snapshots.adoption.reading import beginning_of, configuration
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
 from snapshots.documents.publicity import plain_truth
 
-_DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{2}-\d{2}-[^/]+$")
+_DATED = re.compile(r"(?:^|/)_posts/(?:.*/)?\d{4}-\d{1,2}-\d{1,2}-[^/]+$")
 _SAYS_NOTHING = re.compile(r"^published:[ \t]*(?:#[^\n]*|~|null)?\r?$", re.MULTILINE)
+_LANGUAGE = re.compile(r"^lang:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
+_POLYGLOT = Setting(("_config.yml", "_config.yaml", "Gemfile"), r"^[^#\n]*\b(jekyll-polyglot)\b")
 _DATE = "{year}-{month}-{day}"
+_JOINING = ("page_id", "permalink")
+"""The keys by which Polyglot knows the translations of a page; without one, it is by their addresses."""
 _DEFAULTS = "the 'defaults' of _config.yml are not read: write the values that are needed into the files"
 
 
@@ -31,10 +36,11 @@ def _read(root: Path, files: list[str]) -> Site | None:
     values = values or {}
     collections: list[Collection] = []
     languages: list[str] = []
+    listed = values.get("languages")
+    codes = _polyglot(root)
     stated, folder = values.get("collections"), str(values.get("collections_dir") or "").strip("./")
     if posts:
         spoken = {first for file in posts if is_language(first := file.split("/")[0]) and first != folder}
-        listed = values.get("languages")
         is_listed = isinstance(listed, list) and spoken.issubset(map(str, listed))
         if len(spoken) == 1 and not is_listed and not folders_of_languages(posts)[0]:
             spoken = set()  # a category
@@ -46,7 +52,7 @@ def _read(root: Path, files: list[str]) -> Site | None:
         hidden = {file for file in mine if "/_" in f"/{file.removeprefix(base)}"}
         mine = [file for file in mine if file not in hidden]
         if mine and name != "posts":
-            made, found = in_folder(str(name), base, mine)
+            made, found = in_folder(str(name), base, mine, Spoken(None, tuple(codes)))
             if hidden:
                 in_folders = {file for file in hidden if "/_" in f"/{file.removeprefix(base)}".rpartition("/")[0]}
                 made.exclude |= {f"{literal(base)}**/_*/**": ""} if in_folders else {}
@@ -70,24 +76,36 @@ def _read(root: Path, files: list[str]) -> Site | None:
         for file in files
         if not any(part.startswith("_") and part not in included for part in PurePosixPath(file).parts)
     ]
-    stated = values.get("lang")
+    stated = values.get("default_lang" if codes else "lang") or values.get("lang")
     said = stated if isinstance(stated, str) and is_tag(stated) else None
     main = said or "en"
-    more, found = folders_and_pages(others, Spoken(said))
-    codes, lang_map = spelled(main_first([main, *languages, *found], main))
+    more, found = folders_and_pages(others, Spoken(said, tuple(codes)))
+    made_codes, lang_map = spelled(main_first([main, *languages, *found], main))
     notes = [_DEFAULTS] if values.get("defaults") else []
     timezone = known_timezone(values.get("timezone"))
     collections += more
-    return Site(
+    site = Site(
         "Jekyll",
-        codes,
+        made_codes,
         collections,
         lang_map,
         timezone=timezone,
         tags=_tags(values),
-        main_is_known=said is not None,
+        main_is_known=said is not None or bool(codes),
         notes=notes,
     )
+    if codes:
+        join_by_keys(root, site, _JOINING, codes)
+    return site
+
+
+def _polyglot(root: Path) -> list[str]:
+    """Return the languages that Polyglot makes; none where the site is made without it."""
+    values = configuration(root, "_config.yml", "_config.yaml") or {}
+    listed = values.get("languages")
+    if not _POLYGLOT.values(root) or not isinstance(listed, list):
+        return []
+    return [code for code in dict.fromkeys(map(str, (*listed, values.get("default_lang", "en")))) if is_tag(code)]
 
 
 def _tags(values: Mapping[str, RawValue]) -> dict[str, str]:
@@ -107,7 +125,7 @@ def _posts(files: list[str], languages: set[str]) -> Collection:
         first, _, rest = start.partition("/")
         written = f"{{lang}}/{literal(rest)}" if first in languages else literal(start)
         source += [f"{written}{folders}{_DATE}-{{name}}.{ending}" for ending in endings(mine)]
-    names = [re.sub(r".*/\d{4}-\d{2}-\d{2}-|\.[^.]*$", "", f"/{file}") for file in files]
+    names = [re.sub(r".*/\d{4}-\d{1,2}-\d{1,2}-|\.[^.]*$", "", f"/{file}") for file in files]
     in_language = [(file.split("/")[0] if languages else "", name) for file, name in zip(files, names, strict=True)]
     return Collection(
         "posts",
@@ -125,6 +143,7 @@ def _excluded(root: Path, files: list[str]) -> Iterator[LeftOut]:
     said = (configuration(root, "_config.yml", "_config.yaml") or {}).get("exclude")
     for one in said if isinstance(said, list) else ():
         yield LeftOut(str(one).strip("/"), "the configuration of Jekyll excludes them")
+    codes = {code.lower() for code in _polyglot(root)}
     renders_all = bool(_RENDERS_ALL.values(root))
     for file in filter(is_markdown, files):
         beginning = beginning_of(root / file)
@@ -132,6 +151,12 @@ def _excluded(root: Path, files: list[str]) -> Iterator[LeftOut]:
             yield LeftOut(literal(file), "Jekyll makes pages of files with front matter only: begin them with two ---")
         elif _SAYS_NOTHING.search(beginning):
             yield LeftOut(literal(file), "to Jekyll, an empty 'published' keeps them back: write true or false")
+        elif (
+            codes
+            and (spoken := _LANGUAGE.search(beginning.partition("\n---")[0])) is not None
+            and spoken[1].lower() not in codes
+        ):
+            yield LeftOut(literal(file), "Polyglot makes no pages in languages that _config.yml does not list")
 
 
 _RENDERS_ALL = Setting(

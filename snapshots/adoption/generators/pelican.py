@@ -21,6 +21,7 @@ PELICAN = Generator(
     addresses=("/{slug}.html", "/pages/{slug}.html"),
     address_settings=(Setting(_CONFIGURATION, r"^(?:ARTICLE|PAGE)_(?:URL|SAVE_AS)\s*=\s*[\"']([^\"']+)"),),
     main_language=(Setting(_CONFIGURATION, r"^DEFAULT_LANG\s*=\s*[\"']([^\"']+)"),),
+    joined_by=("slug",),
     data=False,
     starts=("date",),
     starts_off=Setting(_CONFIGURATION, r"^WITH_FUTURE_DATES\s*=\s*(True)|\A(?![\s\S]*^WITH_FUTURE_DATES)"),

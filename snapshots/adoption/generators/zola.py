@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 from snapshots.adoption.configured.setting import Listed, Setting
+from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator, LeftOut
+from snapshots.adoption.reading import documents_of
+from snapshots.adoption.site import literal
+from snapshots.documents.publicity import plain_truth
 
 _CONFIGURATION = ("config.toml", "zola.toml")
+
+
+def _of_drafts(root: Path, files: list[str]) -> Iterator[LeftOut]:
+    """Return the folders of sections that are drafts, with all that is in them."""
+    for file in files:
+        if "/_index." in file and is_markdown(file):
+            values = next((document.values for document in documents_of(root, file)), {})
+            if plain_truth(values.get("draft")):
+                folder = file.rpartition("/")[0]
+                yield LeftOut(f"{literal(folder)}/**", f"the section in {folder}/ is a draft")
+
 
 ZOLA = Generator(
     name="Zola",
@@ -18,6 +36,7 @@ ZOLA = Generator(
     content=("content/",),
     sections=True,
     left_out=(LeftOut("**/_index.*", "_index files describe sections, not pages"),),
+    more_left_out=_of_drafts,
     left_out_settings=(Listed(_CONFIGURATION, ("ignored_content",)),),
     tags={"{#": ""},
     main_language=(Setting(_CONFIGURATION, r"^default_language\s*=\s*[\"']([^\"']+)"),),

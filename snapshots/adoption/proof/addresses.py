@@ -114,8 +114,8 @@ def _folders(one: ContentFile) -> Segments:
 
 
 def _stem(one: ContentFile) -> str:
-    """Return the name of a file without its extension, and without a language before that."""
-    return _LANGUAGE.sub("", one.file.rpartition("/")[2].rpartition(".")[0])
+    """Return the name of a file without its extension, and without a language or ``.draft`` before that."""
+    return _LANGUAGE.sub("", one.file.rpartition("/")[2].rpartition(".")[0].removesuffix(".draft"))
 
 
 def _names(one: ContentFile) -> Iterator[str]:

@@ -26,6 +26,8 @@ _OWN_WORDS: Final = 24
 """Words of its own from which a page is one that somebody wrote."""
 _WORDS_OF_TEMPLATES: Final = 0.5
 """The share of its words from which those of its own make a page one that somebody wrote."""
+_NOT_FOUND: Final = "404"
+"""The last part of the address of a page that templates make for addresses without one."""
 _ZONES: Final = 1
 """Days between which the same instant can lie in two time zones."""
 
@@ -160,6 +162,8 @@ def _inside(entry: Entry, pages: Pages) -> str:
 
 
 def _is_written(pages: Pages, number: int, known: frozenset[int]) -> bool:
+    if pages.pages[number].segments[-1:] == (_NOT_FOUND,):
+        return False
     own, every = pages.own_words(number, known), len(pages.pages[number].content.words)
     return own >= _OWN_WORDS and own >= _WORDS_OF_TEMPLATES * every / 2
 

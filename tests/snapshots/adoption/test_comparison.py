@@ -214,6 +214,7 @@ def test_pages_without_a_live_entry_are_told_apart(tmp_path: Path) -> None:
         "posts/index.html": page("All that we bake is told about here, and in the order in which it was baked."),
         "by-hand.html": page(mine),
         "tags/index.html": page("Bread"),
+        "404.html": page(" ".join(f"lost{number}" for number in range(50))),
         "old.html": '<meta http-equiv="refresh" content="0; url=/posts/a/">',
     }
     root, output = site(tmp_path, content, public)
@@ -223,7 +224,7 @@ def test_pages_without_a_live_entry_are_told_apart(tmp_path: Path) -> None:
         ("/posts/draft/", "content/posts/draft.md", "a draft"),
     ]
     assert [one.name for one in found.unknown] == ["/by-hand.html"]
-    assert found.templates == ("/tags/",)
+    assert found.templates == ("/404.html", "/tags/")
     assert found.redirects == ("/old.html",)
 
 

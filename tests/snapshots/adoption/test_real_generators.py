@@ -16,6 +16,8 @@ from tests.programs.node_packages import node_modules
 from tests.programs.python_packages import installed
 from tests.sites.compared_site import adopted, comparison, marks_of
 from tests.sites.generator_sites import (
+    ASTRO,
+    DOCUSAURUS,
     ELEVENTY,
     HEXO,
     HUGO,
@@ -23,6 +25,7 @@ from tests.sites.generator_sites import (
     JEKYLL,
     MARK,
     MKDOCS,
+    NUXT_3,
     PELICAN,
     STARLIGHT,
     VITEPRESS,
@@ -31,7 +34,8 @@ from tests.sites.site_folders import write_folder
 
 pytestmark = pytest.mark.slow
 
-PACKAGES = Path(__file__).parent / "generators" / "package.json"
+PACKAGES = Path(__file__).parent / "generators"
+"""Has a package.json for most generators, and one in a folder of its own for each that is large."""
 SITES = {
     "hugo": (HUGO, ["hugo", "--quiet"], "public"),
     "hugo with mounts": (HUGO_MOUNTS, ["hugo", "--quiet"], "public"),
@@ -39,8 +43,11 @@ SITES = {
     "mkdocs": (MKDOCS, [sys.executable, "-m", "mkdocs", "build", "--quiet"], "site"),
     "pelican": (PELICAN, ["pelican", "--quiet"], "output"),
     "eleventy": (ELEVENTY, ["node", "@11ty/eleventy/cmd.cjs", "--quiet"], "_site"),
+    "docusaurus": (DOCUSAURUS, ["node", "@docusaurus/core/bin/docusaurus.mjs", "build", "--no-minify"], "build"),
     "hexo": (HEXO, ["node", "hexo/bin/hexo", "generate", "--silent"], "public"),
+    "astro": (ASTRO, ["node", "astro/astro.js", "build"], "dist"),
     "starlight": (STARLIGHT, ["node", "astro/astro.js", "build"], "dist"),
+    "nuxt": (NUXT_3, ["node", "nuxt/bin/nuxt.mjs", "generate"], ".output/public"),
     "vitepress": (VITEPRESS, ["node", "vitepress/bin/vitepress.js", "build", "docs"], "docs/.vitepress/dist"),
 }
 WITH_DRAFTS = {
@@ -51,11 +58,14 @@ WITH_DRAFTS = {
 """The arguments with which a generator makes pages of what it keeps back otherwise."""
 NOT_PUBLIC = {"pelican": "drafts"}
 """Folders of the output with pages that are no part of the site."""
-OWN_PAGES = {"hugo with mounts": 5, "mkdocs": 1, "vitepress": 1, "pelican": 7, "starlight": 4}
+OWN_PAGES = {
+    **{"hugo with mounts": 5, "mkdocs": 1, "vitepress": 1, "pelican": 7, "starlight": 4, "nuxt": 2},
+    "docusaurus": 16,  # most of them in Japanese, of docs that are not translated
+}
 """Pages that the generator's own templates make."""
 
 
-BESIDE = ("starlight",)
+BESIDE = ("astro", "docusaurus", "nuxt", "starlight")
 """Those that follow no link to packages: their sites are made in a folder beside these."""
 
 
@@ -65,15 +75,21 @@ def root(name: str, tmp_path: Path) -> Iterator[Path]:
     if name not in BESIDE:
         yield tmp_path / "site"
         return
-    with tempfile.TemporaryDirectory(prefix="site-", dir=node_modules(PACKAGES).parent) as folder:
+    with tempfile.TemporaryDirectory(prefix="site-", dir=modules_of(name).parent) as folder:
         yield Path(folder)
+
+
+def modules_of(name: str) -> Path:
+    """Return the folder of the packages that a generator needs."""
+    own = PACKAGES / name / "package.json"
+    return node_modules(own if own.exists() else PACKAGES / "package.json")
 
 
 def command_of(name: str, written: list[str], root: Path) -> list[str]:
     """Return the command that makes a site; skips the test where the generator is not there."""
     program, *rest = written
     if program == "node":
-        modules = node_modules(PACKAGES)
+        modules = modules_of(name)
         if name not in BESIDE and not (root / "node_modules").exists():
             (root / "node_modules").symlink_to(modules)
         return [program, str(modules / rest[0]), *rest[1:]]
@@ -90,7 +106,7 @@ def made(name: str, root: Path, *arguments: str) -> Path:
     write_folder(root, site.files)
     command = [*command_of(name, written, root), *arguments]
     environment = {**os.environ, "TZ": "UTC", "ELEVENTY_ENV": "production", "JEKYLL_ENV": "production"}
-    environment["ASTRO_TELEMETRY_DISABLED"] = "1"
+    environment |= dict.fromkeys(("ASTRO_TELEMETRY_DISABLED", "NUXT_TELEMETRY_DISABLED"), "1")
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     if name in NOT_PUBLIC:
@@ -99,8 +115,8 @@ def made(name: str, root: Path, *arguments: str) -> Path:
 
 
 def marks_in(output: Path) -> set[str]:
-    """Return the marks in what was made; files of Markdown there are copies of content, and no pages."""
-    files = [path for path in output.rglob("*") if path.is_file() and path.suffix != ".md"]
+    """Return the marks in what was made; files of Markdown there are copies of content, and scripts have comments."""
+    files = [path for path in output.rglob("*") if path.is_file() and path.suffix not in (".md", ".js")]
     return {mark for path in files for mark in MARK.findall(path.read_text(errors="replace"))}
 
 

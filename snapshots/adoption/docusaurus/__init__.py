@@ -1,0 +1,1 @@
+"""What the configuration of a Docusaurus site says of its content."""
