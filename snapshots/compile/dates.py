@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 
@@ -31,6 +32,7 @@ Wrong = Callable[..., None]
 
 Given = list[int | None]
 """A document's ``createdAt``, ``updatedAt``, ``publishedAt``, ``publishStart`` and ``publishEnd``, UTC milliseconds."""
+_DAY = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 _NAMES = (*META_DATES, "publishStart", "publishEnd")
 
 
@@ -54,7 +56,7 @@ class VersionDates:
             if raw is None or is_missing(raw):
                 continue
             try:
-                raw = _text(raw)
+                raw = _text(raw) if expression.key is not None else _day_of_name(_text(raw))
                 found[at] = parse_written_datetime(raw, self._zone)
             except ValueError as error:
                 wrong("wrong-value", expression.key, str(error), name)
@@ -96,6 +98,12 @@ def meta_dates(
     if published is None:
         published = created if start is None else start
     return created, commits[1] if updated is None else updated, published, dated
+
+
+def _day_of_name(text: str) -> str:
+    """Return a day that was put together of parts of a name, where ``2026-3-1`` is as clear as ``2026-03-01``."""
+    found = _DAY.fullmatch(text)
+    return text if found is None else f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}"
 
 
 def _text(raw: RawValue) -> str:

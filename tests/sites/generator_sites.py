@@ -165,6 +165,7 @@ JEKYLL = GeneratorSite(
         "_posts/2020-01-02-empty.md": page("empty", "published:"),
         "about-empty.md": page("aboutempty", "published: # not yet"),
         "_posts/2020-01-02-yes.md": page("yes", "published: true"),
+        "_posts/2020-1-2-short.md": page("short"),
         "_posts/2020-01-02-zdated.md": page("dated", "date: 2020-02-01 10:00"),
         "_posts/2020-01-03-later.md": page("later", "date: 2999-01-01"),
         "_posts/2999-01-01-future.md": page("future"),
@@ -188,7 +189,7 @@ JEKYLL = GeneratorSite(
         "node_modules/x/a.md": page("module"),
         ".hidden/a.md": page("dot"),
     },
-    frozenset(["index", "about", "docs", "included", "a", "yes", "dated", "past", "b", "f", "recipe"]),
+    frozenset(["index", "about", "docs", "included", "a", "short", "yes", "dated", "past", "b", "f", "recipe"]),
     data=frozenset({"team"}),
 )
 
@@ -668,15 +669,19 @@ GATSBY = GeneratorSite(
     {
         "gatsby-config.js": (
             "module.exports = { plugins: [{ resolve: `gatsby-source-filesystem`, "
-            "options: { path: `${__dirname}/content/blog`, name: `blog` } }] }\n"
+            "options: { path: `${__dirname}/content/blog`, name: `blog`, ignore: [`**/wip/**`, `**/\\.*`] } }] }\n"
         ),
         "content/blog/a/index.md": page("a"),
         "content/blog/b/index.md": page("b", "draft: true"),
+        "content/blog/future/index.md": page("future", "date: 2999-01-01"),
+        "content/blog/_c/index.md": page("underscore"),
+        "content/blog/wip/d/index.md": page("wip"),
         "content/other/c.md": page("other"),
         "README.md": page("readme"),
     },
-    frozenset(["a"]),
+    frozenset(["a", "future", "underscore"]),
 )
+"""Held against the source of gatsby-source-filesystem, which knows ``ignore`` alone."""
 
 GENERATOR_SITES = (
     *(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.creating.init import adopt_site
-from snapshots.adoption.configured.globs import either
+from snapshots.adoption.configured.globs import either, javascript_glob
+from snapshots.adoption.configured.objects import objects_after, plain_program, without_inner
 from snapshots.adoption.configured.programs import texts_after
 from snapshots.adoption.configured.setting import Listed
 from tests.sites.site_folders import write_folder
@@ -58,6 +59,34 @@ def test_data_is_read_with_a_parser(name: str, text: str, tmp_path: Path) -> Non
 def test_words_in_braces_are_patterns_of_their_own() -> None:
     assert either("a/{b,c}/*.{d,e}") == ["a/b/*.d", "a/b/*.e", "a/c/*.d", "a/c/*.e"]
     assert either("{path}") == ["{path}"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named", "others"),
+    [
+        ("**/*.md", "a.md a/b.md a/b/c.md", "a.mdx .md/x"),
+        ("*.{md,mdx}", "a.md a.mdx", "a/b.md a.mdxx"),
+        ("**/[^_]*.+(md|mdx)", "a.md a/b.mdx a/_b/c.md", "_a.md a/_b.md"),
+        ("./a/**", "a/b a/b/c", "b/a"),
+        ("**/a?.@(x|y)", "ab.x c/ab.y", "a.x ab.z"),
+        ("a/{b,c/d}/*", "a/b/x a/c/d/x", "a/c/x"),
+        ("!(a).md", "", "a.md b.md"),
+        ("a,b", "a,b", "a"),
+    ],
+)
+def test_patterns_are_those_of_programs_in_javascript(pattern: str, named: str, others: str) -> None:
+    found = javascript_glob(pattern)
+    assert [one for one in named.split() if not found.fullmatch(one)] == []
+    assert [one for one in others.split() if found.fullmatch(one)] == []
+
+
+def test_a_program_is_read_without_comments_and_with_its_texts_filled_in() -> None:
+    program = plain_program("const A = 'x'; // const A = 'y'\nf({ a: `${A}/z`, /* b: 1, */ c: { d: '}' }, e: ['//'] })")
+    ((_, text),) = objects_after(program, r"\bf\(")
+    assert texts_after(text, "a") == (["x/z"], True)
+    assert texts_after(text, "e") == (["//"], True)
+    assert "b:" not in text
+    assert without_inner(text).split() == ["a:", "`x/z`,", "c:", "{},", "e:", "['//']"]
 
 
 def test_a_list_that_a_program_computes_is_a_decision_for_people(tmp_path: Path) -> None:
