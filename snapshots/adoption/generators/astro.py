@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from snapshots.adoption.configured.globbed import globbed
 from snapshots.adoption.configured.objects import inside, objects_after, plain_program, without_inner
 from snapshots.adoption.configured.programs import texts_after
 from snapshots.adoption.configured.setting import Setting, text_of
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator, LeftOut
-from snapshots.adoption.globbed import globbed
 from snapshots.adoption.languages import Spoken, main_first
 from snapshots.adoption.shortcodes import ALERTS, STATEMENTS
 from snapshots.adoption.site import Collection, Site, in_folder, literal, spelled
@@ -24,7 +24,7 @@ _BASE = "src/content/"
 _PAGES = "src/pages/"
 _UNDERSCORE = "Astro leaves out names that begin with _"
 _CONFIGURATION = ("src/content.config.*", "src/content/config.*")
-_OF_STARLIGHT = "**/[^_]*"
+_OF_STARLIGHT = "**/[^_]*.{md,mdx,markdown,mdown,mkdn,mkd,mdwn}"
 _MAIN = Setting(
     ("astro.config.*",),
     r"\broot[\"']?\s*:\s*\{[^{}]*?\blang:\s*[\"'`]([^\"'`]+)",
@@ -96,7 +96,7 @@ def _collection(program: str, text: str, name: str) -> _Loaded:
     file = re.search(r"\bfile\s*\(\s*[\"'`]([^\"'`]+)", text)
     if file is not None:
         return _Loaded(name, file=posixpath.normpath(file[1]))
-    if re.search(r"\bloader\s*:", text):
+    if re.search(r"\bloader\s*:", text) and "i18nLoader" not in text:
         return _Loaded(name, unclear=f"the 'loader' of {name} in src/content.config")
     return _Loaded(name)
 

@@ -9,12 +9,12 @@ from typing import Final
 
 import msgspec
 
+from snapshots.adoption.configured.globbed import named_by
 from snapshots.adoption.configured.globs import either
 from snapshots.adoption.configured.objects import inside, objects_after, plain_program, without_inner
 from snapshots.adoption.configured.programs import texts_after
 from snapshots.adoption.configured.setting import Listed, Setting, text_of
 from snapshots.adoption.generator import Generator, LeftOut
-from snapshots.adoption.globbed import named_by
 from snapshots.adoption.site import literal
 
 _CONFIGURATION: Final = ("nuxt.config.*", "content.config.*")
