@@ -107,7 +107,7 @@ def made(name: str, root: Path, *arguments: str) -> Path:
     command = [*command_of(name, written, root), *arguments]
     environment = {**os.environ, "TZ": "UTC", "ELEVENTY_ENV": "production", "JEKYLL_ENV": "production"}
     environment |= dict.fromkeys(("ASTRO_TELEMETRY_DISABLED", "NUXT_TELEMETRY_DISABLED"), "1")
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     if name in NOT_PUBLIC:
         shutil.rmtree(root / output / NOT_PUBLIC[name])
