@@ -381,6 +381,7 @@ DOCUSAURUS = GeneratorSite(
             "    <h1>{title}</h1><Content /></main>;\n"
             "}\n"
         ),
+        "package.json": '{"name": "site", "private": true}',
         "versions.json": '["1.0", "0.9"]',
         "docs/a.md": page("a", "", "{/* marksecretx */}"),
         "docs/deep/b.mdx": page("b"),

@@ -49,7 +49,7 @@ def _read(path: Path) -> Iterator[tuple[int, list[str]]]:
         head = opened.read(4)
     if head == _WORKBOOK:
         raise Unreadable(
-            f"{path.name} is a workbook or an archive. Save each sheet as CSV in UTF-8, and name that file."
+            f"{path.name} is a workbook or an archive: end its name with .xlsx, or save each sheet as CSV in UTF-8."
         )
     encoding = "utf-16" if head[:2] in _WIDE else "utf-8-sig"
     line = 1

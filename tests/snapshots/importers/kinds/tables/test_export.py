@@ -123,7 +123,7 @@ def test_a_folder_is_an_api_for_each_table_and_its_pictures_are_copied(cms: Cms,
         (b'a,b\n1,"2\n', "t.csv:2: broken CSV"),
         (b"a\n\x83\x41\n", "not valid UTF-8. Save it as CSV in UTF-8"),
         (b"," * 3000 + b"a\n", "more than 2,000 columns"),
-        (b"PK\x03\x04\x00\xff", "is a workbook or an archive. Save each sheet as CSV"),
+        (b"PK\x03\x04\x00\xff", "is a workbook or an archive: end its name with .xlsx"),
     ],
 )
 def test_what_is_no_table_says_so(tmp_path: Path, data: bytes, message: str) -> None:
