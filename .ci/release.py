@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-EXTRAS = "mcp,objects,oidc,otel,redis"
+EXTRAS = "mcp,objects,oidc,otel,redis,spreadsheet"
 """All that an installation may have, and so what is listed."""
 TOOLS = ("build", "cyclonedx-bom", "hatch-fancy-pypi-readme", "hatchling")
 ENGINES = ("podman", "buildah")

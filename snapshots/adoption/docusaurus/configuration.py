@@ -52,6 +52,7 @@ class _Plugin(msgspec.Struct, frozen=True):
     kind: str
     options: str
     """The text of its options, without what stands in braces inside."""
+    whole: str
     program: str
 
     def text(self, key: str, otherwise: str) -> str:
@@ -62,6 +63,14 @@ class _Plugin(msgspec.Struct, frozen=True):
         """Return the texts of a list; ``None`` where the options have none that is written out."""
         texts, _ = texts_after(self.program, key, self.options)
         return tuple(texts) if texts or re.search(rf"\b{key}\s*:\s*\[\s*\]", self.options) else None
+
+    def path_of(self, version: str, otherwise: str) -> str:
+        """Return the part of the addresses that tells a version of docs."""
+        for _, versions in objects_after(self.whole, r"\bversions\s*:"):
+            for _, options in objects_after(versions, rf"[\"']?{re.escape(version)}[\"']?\s*:"):
+                texts, _ = texts_after(self.program, "path", options)
+                return texts[0].strip("/") if texts else otherwise
+        return otherwise
 
     def says(self, key: str) -> bool | None:
         found = re.search(rf"\b{key}\s*:\s*(true|false)\b", self.options)
@@ -93,11 +102,12 @@ def _plugins(program: str) -> tuple[list[_Plugin], set[str]]:
     for match in _PLUGIN.finditer(program):
         options = _OPTIONS.match(program, match.end())
         text = inside(program, options.end()) if options is not None else ""
-        made.append(_Plugin(match[1], without_inner(text), program))
+        made.append(_Plugin(match[1], without_inner(text), text, program))
     off = {kind for kind in _PATHS if re.search(rf"\b{kind}[\"']?\s*:\s*false\b", program if given is None else given)}
     if given is not None or not made:
         for kind in [kind for kind in _PATHS if kind not in off]:
-            made.append(_Plugin(kind, without_inner(_options_of(program, given or "", kind)), program))
+            text = _options_of(program, given or "", kind)
+            made.append(_Plugin(kind, without_inner(text), text, program))
     return made, off
 
 
@@ -125,7 +135,8 @@ def _folders(root: Path, plugin: _Plugin) -> Iterator[Folder]:
         return
     names, latest = _versions(root, plugin)
     for version in names:
-        at = place if version == latest else f"{place}{'next' if version == 'current' else version}/"
+        by_default = "" if version == latest else "next" if version == "current" else version
+        at = f"{place}{plugin.path_of(version, by_default)}/".replace("//", "/")
         folder = path if version == "current" else f"{_before(name)}versioned_docs/version-{version}/"
         inner = "current" if version == "current" else f"version-{version}"
         yield Folder(folder, at, f"{translated}{inner}/", include, exclude)

@@ -119,7 +119,7 @@ def _stem(one: ContentFile) -> str:
 
 
 def _names(one: ContentFile) -> Iterator[str]:
-    for key in _KEYS:
+    for key in (*_KEYS, "id"):
         for given, value in one.values.items():
             if given.lower() == key and isinstance(value, str) and value.strip("/"):
                 yield _ENDING.sub("", value.strip("/").rpartition("/")[2])
