@@ -9,10 +9,10 @@ from pathlib import Path
 from snapshots.adoption.configured.unsupported import other_of
 from snapshots.adoption.folders import is_markdown
 from snapshots.adoption.generator import Generator
-from snapshots.adoption.joined import join_by_keys
 from snapshots.adoption.languages import UNKNOWN, written_in
 from snapshots.adoption.reading_folders import read_folders
 from snapshots.adoption.registry import PLAIN, at_work_in, generator_of
+from snapshots.adoption.settling.joining import join_by_keys
 from snapshots.adoption.site import Site, known_timezone, literal
 from snapshots.compile.assets import is_image
 from snapshots.documents.document import format_of

@@ -10,9 +10,9 @@ from snapshots.adoption.configured.setting import Setting, permalinks
 from snapshots.adoption.data import of_file
 from snapshots.adoption.folders import folders_and_pages, is_markdown
 from snapshots.adoption.generator import Generator, LeftOut
-from snapshots.adoption.joined import join_by_keys
 from snapshots.adoption.languages import Spoken, folders_of_languages, is_language, is_tag, main_first
 from snapshots.adoption.reading import beginning_of, configuration
+from snapshots.adoption.settling.joining import join_by_keys
 from snapshots.adoption.site import Collection, Site, endings, in_folder, known_timezone, literal, spelled
 from snapshots.documents.document import RawValue
 from snapshots.documents.publicity import plain_truth

@@ -1,1 +1,1 @@
-"""What is settled once definitions are inferred: questions for people, and files that are left out."""
+"""What is settled once a site is read: its translations, questions for people, and files that are left out."""
