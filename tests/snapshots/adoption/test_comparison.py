@@ -186,7 +186,7 @@ def test_what_an_entry_lacks_before_and_after_its_text_is_found(tmp_path: Path) 
         "content/posts/one.md": [Aspect.TEXT],
         "content/posts/two.md": [Aspect.TEXT],
     }
-    (first,), (last,) = (otherwise[0].differences for otherwise in found.values())
+    (first,), (last,) = (found[f"content/posts/{name}.md"][0].differences for name in ("one", "two"))
     words = LOST.removesuffix(".")
     assert (first.entry, first.page) == (
         "[] one the oven is hot at",
