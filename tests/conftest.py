@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import importlib
 import os
 import runpy
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+TESTS = Path(__file__).parent
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free for the tests' files to be kept in memory; a whole run takes a tenth of it at a time."""
-CONFLICTS = Path(__file__).parent / "conflicts"
+CONFLICTS = TESTS / "conflicts"
 LONGEST = (
     "test_slow_readers.py",
     "test_weeks.py",
     "test_bucket_machines.py",
     "test_recipes.py",
-    "test_process.py",
     "test_guides.py",
+    "test_night.py",
+    "test_process.py",
+    "test_reload.py",
+    "test_real_generators.py",
     "test_readers.py",
     "test_objects.py",
     "test_browser.py",
@@ -44,6 +51,7 @@ LONGEST = (
 def pytest_configure() -> None:
     # Thousands of tests are collected, and nothing that is thrown away in rings: half a second of each process.
     gc.disable()
+    atexit.register(gc.unfreeze)  # or libraries say at the end what they think leaked
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -78,6 +86,23 @@ def is_roomy(memory: Path) -> bool:
     return min(system.f_bavail * system.f_frsize, int(available) << 10) > ROOM
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """Import all modules of tests before they are collected, each worker beginning elsewhere.
+
+    In a fresh clone nothing is compiled yet. Workers that import the same modules in the same order would all compile
+    each of them at the same time; this way one of them compiles it, and the others read that.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    asked = [Path(name.partition("::")[0]).resolve() for name in session.config.args]
+    modules = sorted({module for path in asked for module in (path.rglob("test_*.py") if path.is_dir() else [path])})
+    first = len(modules) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for module in [*modules[first:], *modules[:first]]:
+        with suppress(Exception, pytest.skip.Exception):  # it is told when the module is collected
+            importlib.import_module(".".join(module.relative_to(TESTS.parent).with_suffix("").parts))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deal the longest files out to the workers, each of which is given the next part of the list to begin with."""
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
@@ -95,10 +120,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # or libraries say at the end what they think leaked
 
 
 @pytest.fixture(autouse=True)

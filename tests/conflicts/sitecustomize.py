@@ -1,5 +1,6 @@
 """Every edit of a document in a store meets one conflict first, as if somebody else had been quicker; and as in an
-installation there is no pandas, which Arrow would import wherever it makes an array, for a fifth of a second.
+installation there is no pandas, which Arrow would import wherever it makes an array, for a fifth of a second, and no
+rfc3987_syntax, with which jsonschema would compile grammars of addresses, for one and a half.
 
 Python imports a module of this name when it starts, so that every process with this folder in ``PYTHONPATH`` takes
 part, the commands and servers that tests start among them. The variable ``EDITS`` says ``beaten`` where edits are to
@@ -21,6 +22,7 @@ VARIABLE = "EDITS"
 BEATEN = "beaten"
 
 _MODULE = "snapshots.store.objects"
+_HIDDEN = frozenset({"pandas", "rfc3987_syntax"})
 
 
 class _Beaten:
@@ -80,13 +82,13 @@ class _Hiding(MetaPathFinder):
     """Finds no module where there is one. What is about pandas runs in a process without this folder."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name == "pandas":
+        if name in _HIDDEN:
             raise ModuleNotFoundError(f"{name} is hidden from the tests", name=name)
         return None
 
 
 def install() -> None:
-    """Change the module when it is imported, or now if it has been; and hide the other one."""
+    """Change the module when it is imported, or now if it has been; and hide the others."""
     sys.meta_path.insert(0, _Hiding())
     known = sys.modules.get(_MODULE)
     if known is not None:
