@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +23,7 @@ from engine.read.reader.reader import Reader, open_reader
 from engine.views.counting.totals import ViewTotals
 from snapshots.build.build import build
 from snapshots.store.store import open_store
-from tests.generated.content import WORKSPACE, Version, write_workspace
+from tests.generated.content import WORKSPACE, Version, random_versions, random_views, write_workspace
 from tests.generated.requests import Sent
 from tests.model.model import Model
 
@@ -110,6 +111,13 @@ def exact(value: Any) -> str:
 def spread(value: Any) -> str:
     """The same over many lines, for people, which takes many times as long."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1)
+
+
+@contextmanager
+def random_engines() -> Iterator[Callable[[int], Engine]]:
+    """Engines over random workspaces by their seeds, each built when it is first asked for."""
+    with ExitStack() as stack:
+        yield cache(lambda seed: stack.enter_context(engine_over(random_versions(seed), random_views(seed))))
 
 
 @contextmanager

@@ -35,8 +35,6 @@ GUIDES = (
     "coming-from.md",
     "webhooks.md",
 )
-QUICK = ("operators.md",)
-"""Those that are not followed with the tests that take long."""
 PORTS = (":8787", ":9464")
 """Where a server and its metrics are on a page; the tests take free ports instead."""
 _SECONDS = 30.0
@@ -160,9 +158,8 @@ def test_links_lead_somewhere(name: str) -> None:
     check_links(name)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in GUIDES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GUIDES)
 def test_a_guide_can_be_followed(name: str, terminal: Terminal, request: pytest.FixtureRequest) -> None:
     ran, waited = 0, False
     for block in blocks(name):

@@ -15,7 +15,15 @@ from tests.programs.command_line import write_workspace
 CMS = Path(sys.executable).with_name("cms")
 
 
-@pytest.mark.parametrize("command", [[CMS], [CMS.with_name("parquetry")], [sys.executable, "-m", "parquetry"]], ids=str)
+@pytest.mark.parametrize(
+    "command",
+    [
+        [CMS],
+        pytest.param([CMS.with_name("parquetry")], marks=pytest.mark.slow),
+        [sys.executable, "-m", "parquetry"],
+    ],
+    ids=str,
+)
 def test_folders_of_the_same_names_are_left_alone(tmp_path: Path, command: list[str | Path]) -> None:
     elsewhere = write_workspace(tmp_path / "site")
     for package in ("cli", "engine", "server", "snapshots"):

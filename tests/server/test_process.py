@@ -291,11 +291,11 @@ def test_others_may_read_nothing_that_is_made(cms: Cms, tmp_path: Path, umask: i
     (root / "workspace.yaml").write_text(f"{DEFINITION}domains: [site.example]\n")
     store, cache = tmp_path / "store", tmp_path / "cache"
     flags = {"store": str(store), "cache": str(cache), "port": 0, "workers": 2}
-    serve = [sys.executable, "-c", SERVE, json.dumps(flags)]
-    with limited(umask):
+    with limited(umask), (tmp_path / "log").open("w") as log:
         assert cms("snapshot", "build", root, "--store", store).status == 0
         assert cms("key", "create", "app", "--workspace-id", "site", "--store", store).status == 0
-        server = subprocess.Popen(serve, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        program = f"import os; os.umask({umask}){SERVE}"
+        server = started(program, [json.dumps(flags)], os.environ, log, children=True)
     try:
         assert server.stdout is not None
         running = Running(server, server.stdout.readline().strip()[7:], tmp_path / "log")
@@ -359,9 +359,12 @@ def test_a_worker_that_hangs_holds_up_no_other(site: Site, key: str, tmp_path: P
         assert server.stop() == 0
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
-def test_a_signal_while_it_starts_ends_it(site: Site, tmp_path: Path, number: signal.Signals) -> None:
-    for at in range(4):
+@pytest.mark.parametrize(
+    ("number", "times"),
+    [(signal.SIGTERM, 2), *(pytest.param(one, 6, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGTERM))],
+)
+def test_a_signal_while_it_starts_ends_it(site: Site, tmp_path: Path, number: signal.Signals, times: int) -> None:
+    for at in range(times):
         command = ["serve", "--store", str(site.store.root), "--port", "0", "--cache", str(tmp_path / f"cache-{at}")]
         reading, writing = os.pipe()
         with os.fdopen(reading) as said:

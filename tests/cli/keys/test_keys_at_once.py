@@ -23,7 +23,7 @@ AT_ONCE = 12
 ROUNDS = 2
 
 
-@pytest.fixture(scope="module", params=["directory", "any"])
+@pytest.fixture(scope="module", params=["directory", pytest.param("any", marks=pytest.mark.slow)])
 def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A store with a workspace, in which every command of this file works."""
     folder = tmp_path_factory.mktemp("at-once")

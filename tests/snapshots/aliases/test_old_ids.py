@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.aliases.reading import OLD_ID
 from snapshots.build.build import BuildResult, build, check
 from snapshots.problems import WorkspaceRefused
 from snapshots.store.store import Store
+from tests.generated.budget import RANDOM, TIMES
 from tests.sites.imported import write_files
 
 POSTS = """\
@@ -111,12 +112,19 @@ def by_hand(files: dict[str, tuple[dict[str, Any], str]]) -> dict[str, str]:
     return written
 
 
-@given(files=workspaces())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("examples", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_old_ids_give_the_same_files_as_new_ones_written_by_hand(
-    tmp_path_factory: pytest.TempPathFactory, files: dict[str, tuple[dict[str, Any], str]]
+    tmp_path_factory: pytest.TempPathFactory, examples: int
 ) -> None:
-    tmp_path = tmp_path_factory.mktemp("w")
+    @settings(RANDOM, max_examples=examples * TIMES)
+    @given(files=workspaces())
+    def gives_the_same(files: dict[str, tuple[dict[str, Any], str]]) -> None:
+        old_ids_give_the_same(tmp_path_factory.mktemp("w"), files)
+
+    gives_the_same()
+
+
+def old_ids_give_the_same(tmp_path: Path, files: dict[str, tuple[dict[str, Any], str]]) -> None:
     old = built(write_files(tmp_path / "old", {**BASE, **with_aliases(files)}), tmp_path / "s1")
     new = built(write_files(tmp_path / "new", {**BASE, **by_hand(files)}), tmp_path / "s2")
     assert content_of(old, tmp_path / "s1") == content_of(new, tmp_path / "s2")
@@ -134,7 +142,7 @@ def texts(files: dict[str, tuple[dict[str, Any], str]]) -> Iterator[str]:
     return (front_matter(values, body) for values, body in files.values())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_builds_one_after_the_other_end_as_one_from_nothing(tmp_path: Path, seed: int) -> None:
     """Aliases and references come, change and go; files that did not change lead elsewhere."""
     drawn = random.Random(seed)

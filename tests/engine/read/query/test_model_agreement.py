@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from random import Random
@@ -18,12 +18,8 @@ from hypothesis import strategies as st
 from engine.read.reader.kept import Kept
 from tests.generated.budget import RANDOM, TIMES
 from tests.generated.content import DAY, FLIPS, START, many_versions, random_versions, random_views
-from tests.generated.engine import Engine, engine_over
+from tests.generated.engine import Engine, engine_over, random_engines
 from tests.generated.requests import Sent, requests
-
-WORKSPACES = 4 * TIMES
-"""How many random workspaces the many requests are sent to."""
-
 
 INSTANTS = [START + day * DAY - early for day in range(FLIPS + 1) for early in (0, 1)]
 """The flips of random workspaces, and the milliseconds before."""
@@ -32,20 +28,18 @@ VIEWED = [1, 5, 6, 10]
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[list[Engine]]:
+def engines() -> Iterator[Callable[[int], Engine]]:
     """A few random workspaces, each built and opened once."""
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(engine_over(random_versions(seed), random_views(seed))) for seed in range(WORKSPACES)
-        ]
+    with random_engines() as found:
+        yield found
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=pytest.mark.slow)])
-def test_many_requests_to_a_few_workspaces(engines: list[Engine], examples: int) -> None:
+@pytest.mark.parametrize(("examples", "workspaces"), [(60, 2), pytest.param(1000, 4, marks=pytest.mark.slow)])
+def test_many_requests_to_a_few_workspaces(engines: Callable[[int], Engine], examples: int, workspaces: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
-    @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
+    @given(seed=st.integers(0, workspaces * TIMES - 1), sent=requests())
     def agrees(seed: int, sent: Sent) -> None:
-        engines[seed].check(sent)
+        engines(seed).check(sent)
 
     agrees()
 

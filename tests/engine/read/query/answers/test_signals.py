@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -21,21 +20,20 @@ from snapshots.model import NEVER
 from snapshots.store.store import WorkspaceStore
 from tests.generated.asked import asked
 from tests.generated.budget import RANDOM, TIMES
-from tests.generated.content import DAY, FLIPS, IDS, START, random_versions, random_views
-from tests.generated.engine import Engine, engine_over
+from tests.generated.content import DAY, FLIPS, IDS, START
+from tests.generated.engine import Engine, random_engines
 from tests.generated.requests import Sent, requests
 
-WORKSPACES = 5
+EXAMPLES = ((25, 1), pytest.param(400, 4, marks=pytest.mark.slow))
+"""How many requests are sent, and the last seed of the random workspaces that they are sent to."""
 INSTANTS = [START + day * DAY - early for day in range(FLIPS + 1) for early in (1, 0)]
 """All flips there are, each after the millisecond before."""
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[list[Engine]]:
-    with ExitStack() as stack:
-        yield [
-            stack.enter_context(engine_over(random_versions(seed), random_views(seed))) for seed in range(WORKSPACES)
-        ]
+def engines() -> Iterator[Callable[[int], Engine]]:
+    with random_engines() as found:
+        yield found
 
 
 def made(engine: Engine, sent: Sent) -> Answer | None:
@@ -47,12 +45,12 @@ def made(engine: Engine, sent: Sent) -> Answer | None:
         return None
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
-def test_an_answer_stays_until_its_next_change(engines: list[Engine], examples: int) -> None:
+@pytest.mark.parametrize(("examples", "last"), EXAMPLES)
+def test_an_answer_stays_until_its_next_change(engines: Callable[[int], Engine], examples: int, last: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
-    @given(seed=st.integers(0, WORKSPACES - 1), sent=requests())
+    @given(seed=st.integers(0, last), sent=requests())
     def stays(seed: int, sent: Sent) -> None:
-        stays_until_its_next_change(engines[seed], sent)
+        stays_until_its_next_change(engines(seed), sent)
 
     stays()
 
@@ -73,12 +71,12 @@ def stays_until_its_next_change(engine: Engine, sent: Sent) -> None:
             assert after.body == answer.body, now
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
-def test_a_change_of_an_answer_has_one_of_its_tags(engines: list[Engine], examples: int) -> None:
+@pytest.mark.parametrize(("examples", "last"), EXAMPLES)
+def test_a_change_of_an_answer_has_one_of_its_tags(engines: Callable[[int], Engine], examples: int, last: int) -> None:
     @settings(RANDOM, max_examples=examples * TIMES)
-    @given(seed=st.integers(0, WORKSPACES - 1), sent=requests(), now=st.sampled_from(INSTANTS))
+    @given(seed=st.integers(0, last), sent=requests(), now=st.sampled_from(INSTANTS))
     def has_one(seed: int, sent: Sent, now: int) -> None:
-        a_change_has_one_of_its_tags(engines[seed], sent, now)
+        a_change_has_one_of_its_tags(engines(seed), sent, now)
 
     has_one()
 
