@@ -58,7 +58,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
     """Where a service manager listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(tmp_path / "notify"))
-        listener.settimeout(60)
+        listener.settimeout(DEADLINE)
         yield listener
 
 
@@ -85,7 +85,7 @@ def test_the_installed_program_takes_over_on_the_same_socket(
         assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[0]} answers requests."}
         program.install(VERSIONS[1])
         assert server.version() == VERSIONS[0], "what is installed changes nothing by itself"
-        kept = HTTPConnection("127.0.0.1", server.port, timeout=60)
+        kept = HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE)
         kept.connect()
         kept.auto_open = 0  # all answers come on this connection, the last one too
 
@@ -106,7 +106,7 @@ def test_the_installed_program_takes_over_on_the_same_socket(
         eventually(lambda: "stopped" in server.log())
         found = re.search(r"metrics at http://127\.0\.0\.1:([0-9]+)", server.log())
         assert found is not None
-        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=DEADLINE)
         metrics.request("GET", "/metrics")
         text = metrics.getresponse().read().decode()
         assert re.search(rf'^parquetry_build_info{{.*version="{re.escape(VERSIONS[1])}"}} 1\.0$', text, re.MULTILINE)
@@ -161,7 +161,7 @@ def test_a_program_that_does_not_get_ready_replaces_nobody(
         eventually(lambda: "reload" in server.troubles())
         assert server.state()["ready"]
         assert server.troubles()["reload"] == "The last reload failed; the log says why. The processes of before go on."
-        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=DEADLINE)
         metrics.request("GET", "/metrics")
         measured = re.search(
             r'parquetry_trouble_seconds{what="reload",workspace=""} (.+)', metrics.getresponse().read().decode()
@@ -217,7 +217,7 @@ def test_a_socket_that_a_service_manager_holds_outlives_the_server(
                 if number:
                     reloaded(server)
                     assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-            with socket.create_connection(listener.getsockname(), timeout=60):
+            with socket.create_connection(listener.getsockname(), timeout=DEADLINE):
                 pass  # it waits, where nobody answers
 
 

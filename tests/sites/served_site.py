@@ -24,7 +24,7 @@ from snapshots.store.store import Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
 from tests.programs.copied_process import Copy, started, started_from_nothing
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 """Seconds after which a test that waits for something gives up: generous, as the machine may be busy."""
 
 POSTS = """\

@@ -30,7 +30,7 @@ import pytest
 
 from tests.servers.ports import free_port
 
-DEADLINE = 60.0
+DEADLINE = 300.0
 BUCKET = "test-bucket"
 AZURE_ACCOUNT = "devstoreaccount1"
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
