@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import importlib
 import os
@@ -51,7 +50,6 @@ LONGEST = (
 def pytest_configure() -> None:
     # Thousands of tests are collected, and nothing that is thrown away in rings: half a second of each process.
     gc.disable()
-    atexit.register(gc.unfreeze)  # or libraries say at the end what they think leaked
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
@@ -120,6 +118,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or libraries say at the end what they think leaked
 
 
 @pytest.fixture(autouse=True)
