@@ -16,7 +16,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _TEXTS_AT_A_TIME: Final = 4_096
 _FEW_WORDS: Final = 4
 """Words that are marked one by one in less time than together."""
-_LINES_AT_A_TIME: Final = 64
+_LINES_AT_A_TIME: Final = 256
 """Words kept as bits that are joined at the same time, which takes memory for all of them."""
 
 
@@ -32,6 +32,7 @@ class PartIndex:
         self.rows: Final = len(self._text_at) - 1
         """The number of rows of the data file."""
         self._bits = array("bits").reshape(-1, bits_width(self.rows))
+        self._lines = self._bits.view(np.uint64)
         _, self._texts_begin, self.size = file.stored[search_array(lang, field_id, "texts")]
 
     def array(self, name: str) -> Array:
@@ -72,11 +73,13 @@ class PartIndex:
                     mask[self._rows[self._row_at[token] : self._row_at[token + 1]]] = True
             return
         lines = self._bits_at[tokens]
-        dense, sparse = lines[lines >= 0], tokens[lines < 0]
+        is_dense = lines >= 0
+        dense = lines[is_dense]
         for at in range(0, len(dense), _LINES_AT_A_TIME):
-            some = self._bits[dense[at : at + _LINES_AT_A_TIME]].view(np.uint64)
+            some = self._lines.take(dense[at : at + _LINES_AT_A_TIME], axis=0)
             mask |= self._unpacked(np.bitwise_or.reduce(some, axis=0).view(np.uint8))
-        if len(sparse):
+        if len(dense) < len(tokens):
+            sparse = tokens[~is_dense] if len(dense) else tokens
             mask[self._rows[ragged(self._row_at[sparse], self._counts[sparse].astype(np.int64))]] = True
 
     def with_text(self, rows: Array, text: bytes, check: Callable[[], None]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from snapshots.model import Api
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
+_MANY: Final = 16
+"""Marking one row takes as long as copying so many marks."""
+
 
 class SearchIndexes:
     """The indexes of all APIs. Any number of threads may use them at the same time."""
@@ -22,7 +25,7 @@ class SearchIndexes:
         """``apis`` are those of a version by ``uid``."""
         self._apis = apis
         self._indexes: dict[tuple[str, str, str], TermIndex] = {}
-        self._rows: dict[tuple[str, str], Array] = {}
+        self._orders: dict[tuple[str, str], tuple[Array, Array]] = {}
 
     def has(self, api: Api) -> bool:
         """Whether an API's texts are indexed; those of a version built without an index are not."""
@@ -44,14 +47,19 @@ class SearchIndexes:
         marks = np.zeros(rows, dtype=bool)
         indexed = set(fields).intersection(indexed_fields(api))
         for lang in languages:
-            places = self._rows_of(api, lang)
-            if not len(places):
+            inside = self._rows_of(api, lang)
+            if not inside:
                 continue
-            found = np.zeros(len(places), dtype=bool)
+            found = np.zeros(len(inside), dtype=bool)
             # The largest comes first: rows that are marked once are not looked up again.
             for index in sorted((self._index(api, lang, field) for field in indexed), key=lambda one: -one.size):
                 index.mark_matching(term, found, check)
-            marks[places[found]] = True
+            in_tables, places = self._order(api, lang)
+            hits = np.flatnonzero(found)
+            if len(hits) * _MANY < len(found):
+                marks[in_tables[hits]] = True
+            else:
+                marks[inside.start : inside.stop] = found.take(places)
         return marks
 
     def _index(self, api: Api, lang: str, field: str) -> TermIndex:
@@ -63,15 +71,23 @@ class SearchIndexes:
             found = self._indexes[api.uid, lang, field] = TermIndex(parts, joined, lang, field)
         return found
 
-    def _rows_of(self, api: Api, lang: str) -> Array:
-        """Return the row of each version in a language, part by part, as the indexes have them."""
-        found = self._rows.get((api.uid, lang))
+    def _rows_of(self, api: Api, lang: str) -> range:
+        tables = self._apis[api.uid].tables
+        return tables.languages.get(lang, range(0)) if tables is not None else range(0)
+
+    def _order(self, api: Api, lang: str) -> tuple[Array, Array]:
+        """Return the row in a language of each row of the indexes, which are part by part, and the other way round:
+        the place there of each row in the language."""
+        found = self._orders.get((api.uid, lang))
         if found is None:
-            opened = self._apis[api.uid]
-            places = [np.zeros(0, np.uint32)]
-            for number, part in enumerate(opened.parts):
-                inside = part.ranges.get(lang)
-                if inside is not None and opened.tables is not None:
-                    places.append(opened.tables.rows_of(number)[inside.start : inside.stop])
-            found = self._rows[api.uid, lang] = np.concatenate(places)
+            rows = [
+                opened.rows_of(number)[inside.start : inside.stop]
+                for opened in (self._apis[api.uid].tables,)
+                for number, part in enumerate(self._apis[api.uid].parts)
+                if opened is not None and (inside := part.ranges.get(lang)) is not None
+            ]
+            order = np.concatenate(rows).astype(np.intp)
+            places = np.empty(len(order), np.intp)
+            places[order - self._rows_of(api, lang).start] = np.arange(len(order))
+            found = self._orders[api.uid, lang] = (order, places)
         return found

@@ -33,8 +33,9 @@ _FEW: Final = 2_000
 """Texts that are searched in less time than further words are marked in."""
 _HEAD: Final = 65_536
 """Words, the most frequent ones, that are searched before the rest."""
-_FIRST_WORDS: Final = 16
-"""Words after which it is first seen whether marking may be left off; then after four times as many, and so on."""
+_FIRST_WORDS: Final = 32
+"""Words after which it is first seen whether marking may be left off; then after so many more, or half as many again as
+there were."""
 
 
 class TermIndex:
@@ -82,7 +83,7 @@ class TermIndex:
         else:
             counts = self._pair_at[tokens + 1] - self._pair_at[tokens]
             pairs = ragged(self._pair_at[tokens], counts)
-            numbers, inside = self._pair_parts[pairs], self._pair_tokens[pairs]
+            numbers, inside = self._pair_parts[pairs], self._pair_tokens[pairs].astype(np.intp)
         if len(tokens) > 1:  # those of one are in the order of the parts
             order = np.argsort(numbers, kind="stable")
             numbers, inside = numbers[order], inside[order]
@@ -125,7 +126,8 @@ class TermIndex:
             some = slice(at, at + size)
             self._mark(mask, words[some])
             rest -= int(costs[some].sum())
-            at, size = at + size, size * 4
+            at += size
+            size = max(_FIRST_WORDS, at // 2)
         return not self._is_sparing(mask, spare)
 
     def _mark(self, mask: Array, tokens: Array) -> None:
