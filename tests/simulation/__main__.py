@@ -47,7 +47,7 @@ def simulate(options: argparse.Namespace) -> int:
 
     began, failed = time.monotonic(), 0
     with place() as root, FAULTS[options.fault].put_back() if options.fault else nullcontext():
-        runs = Runs(root)
+        runs = Runs(root, FAULTS[options.fault].scene if options.fault else None)
         for seed in seeds(options, began):
             ran = runs.run(seed, minutes=options.simulated)
             if options.digest:

@@ -15,14 +15,14 @@ from engine.views.gathering.gathering import ViewGathering
 from engine.views.gathering.layout import day_and_number
 from engine.views.gathering.pulled_counts import PulledCounts
 from engine.views.gathering.row_files import views_in_rows
+from engine.views.gathering.writer import ViewWriter
 from engine.webhooks.endpoint import EndpointState
 from engine.webhooks.webhooks_file import WebhooksFile
-from snapshots.store.locations import open_objects
 from snapshots.store.objects import Objects
-from snapshots.store.store import Store, WorkspaceStore
+from snapshots.store.store import Store, WorkspaceStore, open_store
 from snapshots.times import now_ms
 from tests.simulation.ledger import Violated
-from tests.simulation.machines import LOCATION, ReadingMachine
+from tests.simulation.machines import ReadingMachine
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -47,8 +47,8 @@ _WELL = {
 
 def check_end(world: World) -> None:
     """Compare the store, and what machines serve, with what people were told. Raises ``Violated``."""
-    objects = open_objects(LOCATION)
-    store = Store(Path("end"), Path("end/.cache"), objects)
+    store = open_store(world.location, cache=Path("end"))
+    objects = store.objects
     for name in world.workspaces:
         workspace_store = store.workspace(name)
         _check_version(world, workspace_store)
@@ -111,12 +111,17 @@ def _check_audit(world: World, objects: Objects, workspace: str) -> None:
 
 
 def _check_views(world: World, objects: Objects, store: Store, workspace: str) -> None:
-    gathering = ViewGathering(
-        objects, world.template.store, Path("end/gathering"), world.retention_days, only=workspace
-    )
-    gathering.round(now_ms(), flush=True)
-    views = Path("end") / workspace / "views"
-    PulledCounts(objects, workspace, views).refresh()
+    if world.is_directory:
+        views = store.workspace(workspace).directory / "views"
+        if views.is_dir() and ViewWriter(views, world.retention_days).round(now_ms(), 0.0, flush=True) is None:
+            _fail(f"views of {workspace} are being written")
+    else:
+        gathering = ViewGathering(
+            objects, world.template.store, Path("end/gathering"), world.retention_days, only=workspace
+        )
+        gathering.round(now_ms(), flush=True)
+        views = Path("end") / workspace / "views"
+        PulledCounts(objects, workspace, views).refresh()
     counted: Counter[str] = Counter()
     if (views / COUNTS / TODAY).exists():
         for row in all_rows(views, read_state(views)).to_pylist():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from engine.access.keys import access
 from engine.access.sign_in.sign_ins import MAIL_PAUSE_MS, SignInLink, SignIns, _hash, new_token
-from engine.views.counting import count_files
 from engine.views.gathering.stored_views import StoredViews
 from engine.webhooks import post
 from engine.webhooks.addresses import parse_target
@@ -35,8 +34,10 @@ class Fault:
 
     about: str
     changes: Callable[[], list[Change]]
-    seeds: int = 40
-    """The number of seeds of which one finds it."""
+    scene: dict[str, Any] = field(default_factory=dict)
+    """What is given of the worlds in which it is looked for; chance decides the rest."""
+    seed: int = 0
+    """The first seed with which it is looked for: one that found it."""
 
     @contextmanager
     def put_back(self) -> Iterator[None]:
@@ -149,19 +150,6 @@ def _one_holder() -> list[Change]:
     return [(election, "_holder", lambda path: "host-0")]
 
 
-def _base_named_by_day() -> list[Change]:
-    token = count_files.secrets
-
-    class Secrets:
-        token_urlsafe = staticmethod(token.token_urlsafe)
-
-        @staticmethod
-        def token_hex(_size: int) -> str:
-            return ""
-
-    return [(count_files, "secrets", Secrets)]
-
-
 def _retention_postponed() -> list[Change]:
     write = StoredViews.write
 
@@ -177,18 +165,48 @@ def _retention_postponed() -> list[Change]:
     ]
 
 
+_QUIET: dict[str, Any] = {"only": True, "directory": False, "nights": 0}
+"""A store in a bucket, and nothing goes wrong but what is named beside."""
+
 FAULTS: dict[str, Fault] = {
     "revocation-undone": Fault(
-        "a change of a key beside another one writes what the first try made", _revocation_undone
+        "a change of a key beside another one writes what the first try made",
+        _revocation_undone,
+        {**_QUIET, "meets": True},
+        seed=9,
     ),
-    "first-result": Fault("an edit returns the result of its first try, not of the one stored", _first_result),
-    "asset-vanishes": Fault("assets are not leased while a version that names them is carried", _assets_not_leased),
-    "full-disk": Fault("keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody),
-    "round-ends": Fault("a workspace that cannot be looked at ends the round for those behind it", _one_ends_the_round),
-    "rollback-by-clock": Fault("which of two versions was first is told by their names", _going_back_by_names),
-    "outcome-uncaught": Fault("what a receiver answers is not always an outcome", _outcome_uncaught),
-    "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way),
-    "one-holder": Fault("two machines of one name both hold the lease", _one_holder),
-    "base-by-day": Fault("the file with the counts of the days before is named by the day alone", _base_named_by_day),
-    "retention": Fault("old rows of page views stay as long as new ones come", _retention_postponed),
+    "first-result": Fault(
+        "an edit returns the result of its first try, not of the one stored", _first_result, {**_QUIET, "meets": True}
+    ),
+    "asset-vanishes": Fault(
+        "assets are not leased while a version that names them is carried",
+        _assets_not_leased,
+        {**_QUIET, "meets": True, "nights": 12},
+    ),
+    "full-disk": Fault(
+        "keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody, {**_QUIET, "full": 1.0}
+    ),
+    "round-ends": Fault(
+        "a workspace that cannot be looked at ends the round for those behind it",
+        _one_ends_the_round,
+        {**_QUIET, "refused": 1.0},
+        seed=11,
+    ),
+    "rollback-by-clock": Fault(
+        "which of two versions was first is told by their names", _going_back_by_names, {**_QUIET, "receivers": 1}
+    ),
+    "outcome-uncaught": Fault(
+        "what a receiver answers is not always an outcome",
+        _outcome_uncaught,
+        {**_QUIET, "bad": 1.0, "receivers": 2},
+    ),
+    "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way, _QUIET),
+    "one-holder": Fault(
+        "two machines of one name both hold the lease",
+        _one_holder,
+        {**_QUIET, "is_calm": True, "readers": 2, "receivers": 2},
+    ),
+    "retention": Fault(
+        "old rows of page views stay as long as new ones come", _retention_postponed, {**_QUIET, "nights": 12}
+    ),
 }

@@ -27,14 +27,15 @@ from server.workspaces.workspaces import Workspaces
 from snapshots.problems import ParquetryError
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import Manifest
-from snapshots.store.store import WorkspaceStore
+from snapshots.store.store import Store, WorkspaceStore
 from snapshots.times import now_ms
 from tests.simulation.below.scheduler import SECOND, Process
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-LOCATION = "s3://simulated"
+BUCKET = "s3://simulated"
+DIRECTORY = "reader-0/store"
 EPOCH_MS = 1_800_000_000_000
 """When each world begins, UTC milliseconds."""
 RESTART = 2 * SECOND
@@ -128,7 +129,7 @@ class ReadingMachine(Machine):
 
     def __init__(self, world: World, name: str, offset: int = 0) -> None:
         super().__init__(world, name, offset)
-        self.settings = Settings(store=LOCATION, cache=f"{name}/cache", views_retention_days=world.retention_days)
+        self.settings = Settings(store=world.location, cache=f"{name}/cache", views_retention_days=world.retention_days)
         self.workspaces: Workspaces | None = None
         self.views: ViewCollection | None = None
         self.states: WorkerStates | None = None
@@ -144,7 +145,7 @@ class ReadingMachine(Machine):
 
     def _look_out(self) -> None:
         store = self.settings.open_store()
-        with looked_out(store, Freshness(store, None, now_ms)):
+        with looked_out(store, self._freshness_of(store)):
             threading.Event().wait()
 
     def _keep(self) -> None:
@@ -159,7 +160,7 @@ class ReadingMachine(Machine):
 
     def _answer(self) -> None:
         store = self.settings.open_store()
-        held_page = HeldPage(store.root)
+        held_page = None if self.world.is_directory else HeldPage(store.root)
         workspaces = Workspaces(store, read_version, now_ms, read_version, 3, held_page)
         visitors: Any = SimpleNamespace(dropped=lambda: (0, 0))
         proxies: Any = None
@@ -169,14 +170,13 @@ class ReadingMachine(Machine):
         workspaces.start()
         views.start()
         states.start()
-        self.freshness = Freshness(store, None, now_ms)
+        self.freshness = self._freshness_of(store)
         self.workspaces, self.views, self.states = workspaces, views, states
         self.worker_since = self.world.scheduler.now
         self.world.visit(self)
 
-    @property
-    def worker(self) -> Process:
-        return self.processes["worker"]
+    def _freshness_of(self, store: Store) -> Freshness | None:
+        return None if self.world.is_directory else Freshness(store, None, now_ms)
 
     def keep_view(self, workspace: str, path: str) -> None:
         """Take one page view. Raises ``ParquetryError`` where it cannot be kept."""
@@ -187,8 +187,9 @@ class ReadingMachine(Machine):
     def told(self) -> set[tuple[str, str]]:
         """Return what this machine says is wrong, as ``/readyz`` does: by name of the table, and workspace."""
         assert self.states is not None
-        assert self.freshness is not None
         found = {(one.what, one.workspace) for one, _ in self.states.of_machine()}
+        if self.freshness is None:
+            return found
         if not self.freshness.contact().reachable or self.freshness.refusal() is not None:
             found.add(("bucket", ""))
         for workspace in self.world.workspaces:

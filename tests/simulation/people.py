@@ -22,11 +22,11 @@ from engine.administration.administrator import Administrator
 from snapshots.problems import ParquetryError
 from snapshots.store.carrying import carry
 from snapshots.store.locations import open_objects
-from snapshots.store.store import Store, WorkspaceStore
+from snapshots.store.store import WorkspaceStore, open_store
 from snapshots.times import now_ms
 from tests.simulation.below.scheduler import SECOND, Process
 from tests.simulation.ledger import HINTLESS, QUICK, Fact, KnownKey, Violated
-from tests.simulation.machines import LOCATION, Machine
+from tests.simulation.machines import Machine
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -48,7 +48,8 @@ class Office(Machine):
         """Have people begin their work."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.add_webhooks()
-        self.leave_assets()
+        if not self.world.is_directory:
+            self.leave_assets()
         for name in self.world.workspaces:
             for person in (
                 self._stranger,
@@ -68,7 +69,7 @@ class Office(Machine):
         chance = random.Random(f"{world.chance.seed}/{name}")
         # In some workspaces people act at the same instants, so that what they do meets.
         times = random.Random(f"{world.chance.seed}/{workspace}/times")
-        meets = times.random() < 0.4
+        meets = times.random() < 0.4 if world.meets is None else world.meets
         if not meets:
             times = chance
         pace = times.choice((2, 5, 15, 40)) * SECOND
@@ -100,7 +101,7 @@ class Office(Machine):
 
     def _shared(self, workspace: str) -> WorkspaceStore:
         """Return the workspace in the bucket, as a command of this machine opens it."""
-        return Store(self.root / "work", self.root / "cache", open_objects(LOCATION)).workspace(workspace)
+        return open_store(self.world.location, cache=self.root / "cache").workspace(workspace)
 
     def _by(self, workspace: str, who: str) -> Administrator:
         return Administrator(self._shared(workspace), Author(f"{who}@office", "operator", Via.COMMAND_LINE), now_ms())
@@ -196,14 +197,15 @@ class Office(Machine):
 
     def _stranger(self, _workspace: str, chance: random.Random) -> None:
         """Ask for a member's sign-in link, as anybody can who knows the address."""
-        SignIns(open_objects(LOCATION)).new_mailed_link(MIKA, f"stranger {chance.randrange(10**9)}", now_ms())
+        name = f"stranger {chance.randrange(10**9)}"
+        SignIns(open_objects(self.world.location)).new_mailed_link(MIKA, name, now_ms())
 
     def _member(self, workspace: str, _chance: random.Random) -> None:
         """Ask for a link in one's own browser, and use it."""
         world, now = self.world, now_ms()
         last, self._asked_at[workspace] = self._asked_at.get(workspace), now
         browser = f"Mika's for {workspace}"
-        sign_ins = SignIns(open_objects(LOCATION))
+        sign_ins = SignIns(open_objects(self.world.location))
         link = sign_ins.new_mailed_link(MIKA, browser, now, is_known=True)
         if link is None:
             if world.rates.jump or (last is not None and now - last < MAIL_PAUSE_MS):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.simulation.below.template import Template
 from tests.simulation.world import World
@@ -44,8 +44,10 @@ def place() -> Iterator[Path]:
 class Runs:
     """Runs of worlds over one template."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, scene: Mapping[str, Any] | None = None) -> None:
+        """``scene`` has what is given of all worlds."""
         self._root = root
+        self._scene = scene
         self._template = Template(root / "template")
         self.steps = 0
         self.runs = 0
@@ -61,7 +63,7 @@ class Runs:
         directory.mkdir()
         before = Path.cwd()
         os.chdir(directory)
-        world = World(seed, self._template, kept, minutes=minutes)
+        world = World(seed, self._template, kept, minutes=minutes, scene=self._scene)
         failure: BaseException | None = None
         try:
             world.run()

@@ -50,6 +50,7 @@ def test_a_failure_prints_its_seed_and_the_shortest_history() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_a_fault_that_is_put_back_is_found(fault: str) -> None:
-    done = simulate("--fault", fault, "--seeds", str(FAULTS[fault].seeds), "--simulated", "1", "--no-shrinking")
+    seeds = ("--seed", str(FAULTS[fault].seed), "--seeds", "12")
+    done = simulate("--fault", fault, *seeds, "--simulated", "0.5", "--no-shrinking")
     assert done.returncode == 1, done.stdout + done.stderr
     assert " fails after " in done.stdout

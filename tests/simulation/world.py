@@ -14,8 +14,9 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,7 +33,7 @@ from tests.simulation.below.template import WORKSPACES, Template
 from tests.simulation.below.threads import threads_of
 from tests.simulation.ending import check_end
 from tests.simulation.ledger import Ledger, Violated
-from tests.simulation.machines import EPOCH_MS, Machine, ReadingMachine
+from tests.simulation.machines import BUCKET, DIRECTORY, EPOCH_MS, Machine, ReadingMachine
 from tests.simulation.people import Office
 
 MINUTE = 60 * SECOND
@@ -48,14 +49,29 @@ class World:
     """One run of one seed."""
 
     def __init__(
-        self, seed: str, template: Template, kept: Collection[str] | None = None, *, minutes: float = 2
+        self,
+        seed: str,
+        template: Template,
+        kept: Collection[str] | None = None,
+        *,
+        minutes: float = 2,
+        scene: Mapping[str, Any] | None = None,
     ) -> None:
+        """``scene`` has what is given of the world, by name; chance decides the rest."""
+        self.given = given = scene or {}
         self.chance = Chance(seed, kept)
         self.template = template
         self.workspaces = tuple(WORKSPACES)
         chance = self.chance.of_world()
         self.rates = Rates(chance)
-        self.nights = chance.choice((0, 0, 0, 1, 12))
+        for name, rate in vars(self.rates).items():
+            setattr(self.rates, name, given.get(name, 0.0 if "only" in given else rate))
+        self.meets = given.get("meets")
+        """Whether people act at the same instants, where that is given."""
+        self.is_directory = given.get("directory", chance.random() < 0.3)
+        """Whether the store is a directory of the one machine there is, and not in a bucket."""
+        self.location = DIRECTORY if self.is_directory else BUCKET
+        self.nights = given.get("nights", chance.choice((0, 0, 0, 1, 12)))
         """How often all machines sleep for a day, in between."""
         self.retention_days = 3 if self.nights else None
         self.scheduler = Scheduler(seed)
@@ -66,19 +82,22 @@ class World:
         self._end = round(minutes * MINUTE)
         self._entropy = random.Random(f"{seed}/entropy")
         self.service = Service(self.scheduler, self.chance, self.rates, self.wall_ms)
-        self.service.stored = self._note_version
+        self.service.stored = lambda key: self._note_version(key, self.service.objects[key].data)
         self.disks = Disks(self.scheduler, self._dies)
+        self.disks.moved = self._note_moved
         self.readers = [
             ReadingMachine(self, f"reader-{number}", chance.choice((0, 0, 900_000, -900_000)))
-            for number in range(chance.choice((1, 2, 2)))
+            for number in range(1 if self.is_directory else given.get("readers", chance.choice((1, 2, 2))))
         ]
         self.office = Office(self, "office", chance.choice((0, 0, 700_000, -700_000)))
+        if self.is_directory:
+            self.office.offset = self.readers[0].offset
         self.machines: list[Machine] = [*self.readers, self.office]
-        self.receivers = {
-            host: Receiver(self, host, name)
-            for name in self.workspaces
-            for host in (f"{name}-{number}.example" for number in range(chance.choice((0, 1, 2))))
-        }
+        self.receivers: dict[str, Receiver] = {}
+        for name in self.workspaces:
+            for number in range(given.get("receivers", chance.choice((0, 1, 2)))):
+                host = f"{name}-{number}.example"
+                self.receivers[host] = Receiver(self, host, name)
 
     def wall_ms(self) -> int:
         """Return the true time, UTC milliseconds."""
@@ -161,15 +180,17 @@ class World:
             if self.is_over or not self.chance.falls(machine.name, what):
                 return
             if what == "jump":
-                machine.offset += jump
+                for one in self.machines if self.is_directory else [machine]:
+                    one.offset += jump
                 self.tell(f"{machine.name}: its clock is set by {jump / SECOND:.1f} s")
                 return
             self.tell(f"{machine.name}: {what} for {lasts / SECOND:.1f} s")
             if what == "power":
                 machine.lose_power()
             else:
-                setattr(machine, _FAULTS[what], workspace if what == "refused" else True)
-                self.scheduler.at(lasts, lambda: self._end_fault(machine, what))
+                for one in self.machines if self.is_directory else [machine]:  # which have one disk
+                    setattr(one, _FAULTS[what], workspace if what == "refused" else True)
+                    self.scheduler.at(lasts, partial(self._end_fault, one, what))
 
         return begin
 
@@ -201,12 +222,17 @@ class World:
 
     # What is asked of machines, and has to hold.
 
-    def _note_version(self, key: str) -> None:
+    def _note_moved(self, path: str) -> None:
+        if path.startswith(f"{DIRECTORY}/") and path.endswith(f"/{CURRENT}"):
+            with open(path, "rb") as opened:  # noqa: PTH123 - not by a door
+                self._note_version(path.removeprefix(f"{DIRECTORY}/"), opened.read())
+
+    def _note_version(self, key: str, data: bytes) -> None:
         """Note which version has become current in the store."""
         workspace, _, name = key.partition("/")
         if name != CURRENT:
             return
-        version = self.service.objects[key].data.split(b'"version":"', 1)[1].split(b'"', 1)[0].decode()
+        version = data.split(b'"version":"', 1)[1].split(b'"', 1)[0].decode()
         history = self.ledger.versions.setdefault(workspace, [])
         if not history or history[-1][1] != version:
             history.append((self.scheduler.now, version))
@@ -300,7 +326,7 @@ class World:
         """Whether a machine says that it does not follow these parts of a workspace, and says what is true."""
         # Whoever says that the store is away has had no answer a moment ago.
         is_away = self.scheduler.now - machine.failed_at < 30 * SECOND
-        machines = ("keeper", "clock", *(("bucket", "store") if is_away else ()))
+        machines = ("keeper", "clock", *(("bucket", "store") if is_away or self.is_directory else ()))
         return any((what in whats and where == workspace) or what in machines for what, where in told)
 
     # What lies below the product.

@@ -79,6 +79,8 @@ class Disks:
         self._scheduler = scheduler
         self._dies = dies
         self._times: dict[int, int] = {}
+        self.moved: Callable[[str], object] = lambda _path: None
+        """Is called with the path of each file that has taken the place of another."""
         self._stat, self._lstat, self._fstat = os.stat, os.lstat, os.fstat
 
     def operation(
@@ -246,7 +248,10 @@ class Disks:
             ours = self._scheduler.current is not None and self._is_ours(destination)
             if ours:
                 self.operation(real.__name__)
-            return real(source, destination, **options)
+            result = real(source, destination, **options)
+            if ours:
+                self.moved(os.fspath(destination))
+            return result
 
         return door
 

@@ -36,7 +36,8 @@ class Receiver:
         self.host = host
         self.workspace = workspace
         self._chance = random.Random(f"{world.chance.seed}/{host}")
-        self._bad = 0.0 if world.rates.is_calm else self._chance.choice((0.0, 0.0, 0.1, 0.4))
+        bad = self._chance.choice((0.0, 0.0, 0.1, 0.4))
+        self._bad = 0.0 if world.rates.is_calm else world.given.get("bad", bad)
         self.accepted: list[dict[str, Any]] = []
         """The events that it has accepted, in order, each once."""
         self.times: Counter[str] = Counter()
