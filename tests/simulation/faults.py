@@ -20,7 +20,6 @@ from server.background import election
 from server.mirror.followed import FollowedWorkspace
 from server.mirror.mirror import Mirror
 from snapshots.problems import ParquetryError
-from snapshots.store import carrying
 from snapshots.store.current import Current
 from snapshots.store.objects import ANY, Objects
 
@@ -82,14 +81,6 @@ def _first_result() -> list[Change]:
         return edit(self, key, changed, private=private)
 
     return [(Objects, "edit", edited)]
-
-
-def _assets_not_leased() -> list[Change]:
-    @contextmanager
-    def leased(*_: Any) -> Iterator[Any]:
-        yield lambda: None
-
-    return [(carrying, "leased_assets", leased)]
 
 
 def _full_disk_tells_nobody() -> list[Change]:
@@ -178,11 +169,6 @@ FAULTS: dict[str, Fault] = {
     "first-result": Fault(
         "an edit returns the result of its first try, not of the one stored", _first_result, {**_QUIET, "meets": True}
     ),
-    "asset-vanishes": Fault(
-        "assets are not leased while a version that names them is carried",
-        _assets_not_leased,
-        {**_QUIET, "meets": True, "nights": 12},
-    ),
     "full-disk": Fault(
         "keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody, {**_QUIET, "full": 1.0}
     ),
@@ -199,6 +185,7 @@ FAULTS: dict[str, Fault] = {
         "what a receiver answers is not always an outcome",
         _outcome_uncaught,
         {**_QUIET, "bad": 1.0, "receivers": 2},
+        seed=2,
     ),
     "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way, _QUIET),
     "one-holder": Fault(
