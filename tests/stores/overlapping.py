@@ -25,6 +25,7 @@ from snapshots.store.current import ActivationConflict
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Conflict, DamagedObject, MissingObject, StoreUnreachable
 from snapshots.store.store import MissingVersion, Store, VersionExists, open_store
+from snapshots.store.verification import missing_files
 from tests.sites.site_folders import write_folder
 from tests.stores.mirrored_machine import Bucket
 
@@ -179,7 +180,7 @@ def _now() -> int:
 
 
 def faults_of(target: Store) -> dict[str, list[str]]:
-    """Return the faults of versions that are there beside processes at work, by version."""
+    """Return the files that versions lack which are there beside processes at work, by version. Reads no content."""
     place = target.workspace(WORKSPACE)
     return {version: faults for version in place.versions() if (faults := _lasting_faults(target, version))}
 
@@ -190,7 +191,7 @@ def _lasting_faults(target: Store, version: str) -> list[str]:
     faults: list[str] = []
     for _ in range(3):
         try:
-            faults = place.verify(version)
+            faults = list(missing_files(target.objects, place.manifest(version)))
         except (MissingVersion, StoreUnreachable):
             return []
         except ParquetryError as error:
