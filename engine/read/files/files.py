@@ -11,6 +11,7 @@ from typing import Any, Final
 import duckdb
 import msgspec
 
+from engine.database import Setting, open_database
 from engine.identifiers import quoted
 from engine.read.files.open_parts import close_part, opened_part
 from engine.read.files.opened_part import OpenedPart
@@ -71,7 +72,7 @@ def open_version(paths: CachePaths, manifest: Manifest, parts: VersionParts, mem
     """
     # Of its own: two databases of one process would write to the same files in it.
     spill = plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"
-    connection = duckdb.connect(":memory:", config=hardened(memory, str(spill)))
+    connection = open_database(config=hardened(memory, str(spill)))
     opening = _Opening(connection, paths)
     try:
         for api in manifest.workspace.apis:
@@ -86,7 +87,7 @@ def open_version(paths: CachePaths, manifest: Manifest, parts: VersionParts, mem
     return opening.opened()
 
 
-def hardened(memory: str, spill: str) -> dict[str, str | bool | int | float | list[str]]:
+def hardened(memory: str, spill: str) -> dict[str, Setting]:
     """Return DuckDB's settings for reading. ``memory`` bounds its memory, such as ``1GB``; ``spill`` is the directory
     for what takes more, empty for none."""
     return {

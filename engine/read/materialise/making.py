@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 
+from engine.database import Setting, open_database
 from engine.read.files.array_file import ArrayFileWriter
 from engine.read.files.parts import ApiParts, Part
 from engine.read.files.paths import CachePaths, bodies_file, rows_file, search_file, tables_file, vocabulary_file
@@ -28,7 +29,7 @@ from snapshots.store.manifest import Manifest
 @contextmanager
 def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: MaterialiseSettings) -> Iterator[Maker]:
     """Yield the maker of a version's parts, whose files are verified. ``scratch`` is a directory to spill to."""
-    config: dict[str, str | bool | int | float | list[str]] = {
+    config: dict[str, Setting] = {
         "threads": str(settings.threads),
         "memory_limit": settings.memory,
         "temp_directory": str(scratch / "spill"),
@@ -38,7 +39,7 @@ def making(snapshot_dir: Path, manifest: Manifest, scratch: Path, settings: Mate
         "checkpoint_threshold": "1KB",
     }
     files = VersionFiles(snapshot_dir, manifest)
-    with duckdb.connect(":memory:", config=config) as connection:
+    with open_database(config=config) as connection:
         yield Maker(files, TablesWriter(connection, files))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 
+from engine.database import open_database
 from engine.read.files.data_file import path_text
 from engine.read.files.files import hardened
 from engine.read.files.plain_path import plain_path
@@ -18,7 +19,7 @@ class DataFiles(StatementRunner):
 
     def __init__(self, root: Path, memory: str = MEMORY, time_limit: float = TIME_LIMIT) -> None:
         self._root = root.absolute()
-        connection = duckdb.connect(":memory:", config=hardened(memory, spill=""))
+        connection = open_database(config=hardened(memory, spill=""))
         connection.execute(f"SET allowed_directories = [{path_text(plain_path(self._root))}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 import msgspec
 
+from engine.database import open_database
 from engine.views.collecting.spool import View
 from engine.views.collecting.targets import Kind, day_number, day_of, jst_day
 from engine.views.counting.count_rows import CountsDamaged, damaged, merged, read, schema, summed, write
@@ -200,7 +201,7 @@ def queried(views: Path, state: CountState, **config: str) -> Iterator[duckdb.Du
     ``config`` is DuckDB's. Raises ``CountsDamaged``, where there are no files too.
     """
     try:
-        with duckdb.connect(config=dict(config)) as connection:
+        with open_database(config=config) as connection:
             connection.read_parquet([str(path) for path in _files(views, state)]).create_view("counts")
             yield connection
     except duckdb.Error as error:

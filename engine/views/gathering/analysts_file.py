@@ -18,6 +18,7 @@ import duckdb
 import msgspec
 import numpy as np
 
+from engine.database import open_database
 from engine.views.collecting.spool import View
 from engine.views.collecting.targets import jst_day
 from engine.views.counting.count_files import CountState
@@ -278,7 +279,7 @@ def _connected(path: Path, wait: float, *, read_only: bool = False, **config: st
     deadline = time.monotonic() + wait
     while True:
         try:
-            return duckdb.connect(path, read_only=read_only, config=settings)
+            return open_database(path, read_only=read_only, config=settings)
         except duckdb.Error as error:
             told = _told(path, error)
             if not isinstance(told, FileBusy) or time.monotonic() >= deadline:

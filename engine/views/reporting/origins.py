@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from engine.database import open_database
 from engine.views.collecting.targets import day_of
 from engine.views.gathering.analysts_file import FILE, FileBusy, FileDamaged
 
@@ -29,7 +30,7 @@ def origins(views: Path, since: int, until: int, limit: int) -> list[OriginCount
         return []
     try:
         # Opened for reading only: whoever writes waits for no more than this one statement.
-        with duckdb.connect(path, read_only=True, config={"threads": "1", "memory_limit": "200MB"}) as connection:
+        with open_database(path, read_only=True, config={"threads": "1", "memory_limit": "200MB"}) as connection:
             rows = connection.execute(
                 "SELECT origin, count(*)::BIGINT FROM page_views WHERE day BETWEEN $since AND $until AND origin <> '' "
                 "GROUP BY origin ORDER BY 2 DESC, 1 LIMIT $limit",
