@@ -22,10 +22,10 @@ from snapshots.columns import (
     own_member,
     public_columns,
 )
-from snapshots.data_files.segments import ALL, SEGMENT_ENTRIES
+from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.model import Api, Workspace
 from snapshots.search.index import search_content, write_search_index
-from snapshots.store.manifest import DataFile, Manifest
+from snapshots.store.manifest import ALL, DataFile, Manifest
 
 
 def write_segments(rows: Path, directory: Path, workspace: Workspace, api: Api, lang: str) -> list[DataFile]:

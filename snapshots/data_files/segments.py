@@ -13,14 +13,14 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from snapshots.store.manifest import ALL
+
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 SEGMENT_ENTRIES: Final = 8192
 """The most entries of a segment."""
 NUMBER_BITS: Final = 64
 _MOST_SHARED: Final = 32
-ALL: Final = "all"
-"""The name of the segment of an API that has only one."""
 
 
 def number_bytes(entry_id: str) -> bytes:

@@ -40,6 +40,8 @@ MINUTE = 60 * SECOND
 QUIET = (30 * SECOND, 60 * SECOND, 120 * SECOND, 240 * SECOND)
 """Microseconds without faults and people at the end, in which everything is to become as it should be: when it is
 looked at, until it is."""
+CATCHING_UP = 3 * SECOND
+"""Microseconds in which a machine whose store answers again follows what it missed: two polls and a look."""
 KEPT_LINES = 4000
 _FAULTS = {"cut off": "is_cut_off", "hangs": "hangs", "full": "is_full", "refused": "refused"}
 """What of a machine is so while something befalls it."""
@@ -270,6 +272,8 @@ class World:
         key = chance.choice(known)
         now, since = self.scheduler.now, max(key.disabled.since, key.deleted.since)
         if now - since <= max(key.disabled.bound, key.deleted.bound) or self._is_new(machine):
+            return
+        if now - machine.failed_at <= CATCHING_UP:  # it says so no longer, and its workers are about to read the keys
             return
         is_good = key.disabled.others == {False} and key.deleted.others == {False}
         is_bad = key.disabled.others == {True} or key.deleted.others == {True}

@@ -33,9 +33,9 @@ from snapshots.columns import (
     window_columns,
 )
 from snapshots.compile.rows import row_digest, said_digest
-from snapshots.data_files.segments import ALL, Division, divided, entry_number, entry_numbers
+from snapshots.data_files.segments import Division, divided, entry_number, entry_numbers
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
-from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
+from snapshots.store.manifest import ALL, FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
 from snapshots.times import format_datetime
 
 Row = Mapping[str, Any]

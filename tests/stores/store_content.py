@@ -27,11 +27,10 @@ from snapshots.columns import (
 )
 from snapshots.compile.assets import delivered_file
 from snapshots.compile.rows import row_digest, said_digest
-from snapshots.data_files.segments import ALL
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.assets.files import asset_name
 from snapshots.store.current import Current
-from snapshots.store.manifest import FORMAT, DataFile, Manifest
+from snapshots.store.manifest import ALL, FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
 
 BLOG = Api(
