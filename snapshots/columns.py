@@ -33,6 +33,10 @@ SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 """The columns of a search index (``search/index.py``)."""
 
 
+ALL: Final = "all"
+"""The name of the segment of an API that has only one."""
+
+
 class FileKind(StrEnum):
     """The kinds of data files. Each has a row for a version in its segment, or one for a token and block of rows."""
 

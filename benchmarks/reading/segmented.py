@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from engine.identifiers import quoted
 from snapshots.columns import (
+    ALL,
     DIGEST_COLUMN,
     FileKind,
     file_path,
@@ -25,7 +26,7 @@ from snapshots.columns import (
 from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.model import Api, Workspace
 from snapshots.search.index import search_content, write_search_index
-from snapshots.store.manifest import ALL, DataFile, Manifest
+from snapshots.store.manifest import DataFile, Manifest
 
 
 def write_segments(rows: Path, directory: Path, workspace: Workspace, api: Api, lang: str) -> list[DataFile]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from snapshots.store.manifest import ALL
+from snapshots.columns import ALL
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

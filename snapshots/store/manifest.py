@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from snapshots.columns import FileKind
+from snapshots.columns import ALL, FileKind
 from snapshots.model import Api, Workspace
 from snapshots.problems import ParquetryError
 
@@ -20,8 +20,6 @@ SEGMENTS_SINCE: Final = 5
 DIGESTS_SINCE: Final = 4
 """The first format whose rows have digests (``DIGEST_COLUMN``)."""
 MANIFEST = "manifest.json"
-ALL: Final = "all"
-"""The name of the segment of an API that has only one."""
 
 
 class ManifestError(ParquetryError):

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from snapshots.build.chunks import arrow_field, arrow_type
 from snapshots.columns import (
+    ALL,
     DIGEST_COLUMN,
     JSON_COLUMN,
     OWN,
@@ -35,7 +36,7 @@ from snapshots.columns import (
 from snapshots.compile.rows import row_digest, said_digest
 from snapshots.data_files.segments import Division, divided, entry_number, entry_numbers
 from snapshots.model import ALWAYS, ARRAY_TYPES, META_DATES, NEVER, TEXT_TYPES, Api, FieldType, Workspace
-from snapshots.store.manifest import ALL, FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
+from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest
 from snapshots.times import format_datetime
 
 Row = Mapping[str, Any]

@@ -15,6 +15,7 @@ from msgspec import UNSET
 
 from snapshots.build.chunks import arrow_type
 from snapshots.columns import (
+    ALL,
     DIGEST_COLUMN,
     JSON_COLUMN,
     OWN,
@@ -30,7 +31,7 @@ from snapshots.compile.rows import row_digest, said_digest
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.assets.files import asset_name
 from snapshots.store.current import Current
-from snapshots.store.manifest import ALL, FORMAT, DataFile, Manifest
+from snapshots.store.manifest import FORMAT, DataFile, Manifest
 from snapshots.store.store import WorkspaceStore, new_version
 
 BLOG = Api(

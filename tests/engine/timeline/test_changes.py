@@ -17,12 +17,12 @@ from engine.timeline.changes import ChangeKind, Changes, EntryChange, changes, t
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point, parse_point
 from snapshots.build.build import build
-from snapshots.columns import JSON_COLUMN
+from snapshots.columns import ALL, JSON_COLUMN
 from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.model import ALWAYS, META_DATES, NEVER, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.store.current import CURRENT
 from snapshots.store.durable import StoreError
-from snapshots.store.manifest import ALL, MANIFEST, encode_manifest
+from snapshots.store.manifest import MANIFEST, encode_manifest
 from snapshots.store.store import MissingVersion, Store, WorkspaceStore, new_version, open_store
 from tests.programs.command_line import entry, write_workspace
 from tests.stores.snapshot_builder import Rows, write_snapshot

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snapshots.columns import ALL
 from snapshots.data_files.segments import Division, divided, entry_number, entry_numbers, paired
-from snapshots.store.manifest import ALL
 
 IDS = st.sets(st.text("abcdefgh", min_size=1, max_size=6), min_size=1, max_size=60)
 LIMITS = st.integers(1, 20)

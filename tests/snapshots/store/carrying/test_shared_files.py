@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.columns import FileKind
+from snapshots.columns import ALL, FileKind
 from snapshots.store.assets.use import CLAIM_SECONDS, GONE_SECONDS
 from snapshots.store.carrying import FILES, file_keys
-from snapshots.store.manifest import ALL, MANIFEST, DataFile
+from snapshots.store.manifest import MANIFEST, DataFile
 from snapshots.store.objects import ANY
 from snapshots.store.store import Store, WorkspaceStore
 from tests.stores.mirrored_machine import Bucket
