@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -141,14 +142,19 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+_making: Final = threading.RLock()
+"""Held while directories are made: what another thread made in one that has no owner yet would follow nobody."""
+
+
 def make_directory(path: Path) -> None:
     """Create a directory and the missing ones above it, each brought to the disk. Raises ``OSError``."""
-    if path.is_dir():
-        return
-    make_directory(path.parent)
-    path.mkdir(exist_ok=True)
-    follow_directory(path, path.parent)
-    sync_directory(path.parent)
+    with _making:
+        if path.is_dir():
+            return
+        make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        follow_directory(path, path.parent)
+        sync_directory(path.parent)
 
 
 def write_durably(path: Path, data: bytes, *, mode: int = 0o666) -> None:

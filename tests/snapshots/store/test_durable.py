@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -276,3 +278,28 @@ def test_a_disk_without_room_to_allocate_is_an_error(tmp_path: Path, monkeypatch
             pytest.raises(OSError, match="No space left"),
         ):
             allocate(file.fileno(), 0, 2 << 20)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+def test_directories_that_threads_make_in_one_another_all_follow_the_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, nobody = tmp_path / "store", 65534
+    store.mkdir()
+    os.chown(store, nobody, nobody)
+    made, follow = threading.Event(), durable.follow_directory
+
+    def follow_late(path: int | Path, directory: Path) -> None:
+        if path == store / "outer":
+            made.set()
+            time.sleep(0.05)  # in which another thread could make something in it
+        follow(path, directory)
+
+    monkeypatch.setattr(durable, "follow_directory", follow_late)
+    with ThreadPoolExecutor(2) as threads:
+        outer = threads.submit(make_directory, store / "outer")
+        assert made.wait(60)
+        inner = threads.submit(make_directory, store / "outer" / "inner")
+        outer.result()
+        inner.result()
+    assert {path.stat().st_uid for path in store.rglob("*")} == {nobody}
