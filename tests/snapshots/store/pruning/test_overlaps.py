@@ -98,7 +98,8 @@ def _kept_busy(place: Place, target: Store, chance: random.Random) -> Iterator[i
     forks.set_forkserver_preload(["tests.stores.overlapping", "snapshots.build.steps"])
 
     def started(number: int) -> multiprocessing.process.BaseProcess:
-        process = forks.Process(target=overlapping.work, args=(ROLES[number], number, place), daemon=True)
+        # No daemon, which may have no processes of its own: a build may start some.
+        process = forks.Process(target=overlapping.work, args=(ROLES[number], number, place))
         process.start()
         return process
 
