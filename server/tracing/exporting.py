@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from server.logs import LOGGER
@@ -56,7 +56,7 @@ def export_spans(store: Store, address: str, states: States, stopping: threading
         exporter.shutdown()  # type: ignore[no-untyped-call]
 
     threading.Thread(target=end, name="traces", daemon=True).start()
-    resource = _resource()
+    readable = _readable_by(_resource())
     is_refused = False
     while True:
         is_last = stopping.is_set()
@@ -66,7 +66,7 @@ def export_spans(store: Store, address: str, states: States, stopping: threading
                 break
             stopping.wait(LOOK_SECONDS)
             continue
-        taken = exporter.export([one for span in spans for one in _readable(span, resource)])
+        taken = exporter.export([one for span in spans for one in readable(span)])
         was_refused, is_refused = is_refused, taken is not SpanExportResult.SUCCESS and not stopping.is_set()
         states.set(TRACES, wrong=is_refused)
         if is_refused and not was_refused:
@@ -89,43 +89,46 @@ def _resource() -> Resource:
     return Resource.create(own)
 
 
-def _readable(span: Span, resource: Resource) -> Iterator[ReadableSpan]:
-    """The span as the SDK has it, and the time of threads as its children."""
+def _readable_by(resource: Resource) -> Callable[[Span], Iterator[ReadableSpan]]:
+    """Return what turns a span into what the SDK has for it, and for the time of threads as its children."""
     from opentelemetry.sdk.trace import ReadableSpan  # noqa: PLC0415 - an extra
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415 - an extra
     from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags  # noqa: PLC0415 - an extra
 
     sampled = TraceFlags(TraceFlags.SAMPLED)
-    trace_id = int(span.trace_id, 16)
-
-    def place(span_id: int, *, is_remote: bool = False) -> SpanContext:
-        return SpanContext(trace_id, span_id, is_remote=is_remote, trace_flags=sampled)
-
-    own = place(int(span.span_id, 16))
     scope = InstrumentationScope("parquetry", VERSION)
-    yield ReadableSpan(
-        _name(span),
-        own,
-        None if span.parent_id is None else place(int(span.parent_id, 16), is_remote=True),
-        resource,
-        _attributes(span),
-        kind=SpanKind.SERVER if span.kind == SERVER else SpanKind.CLIENT,
-        status=Status(StatusCode.UNSET) if span.failure is None else Status(StatusCode.ERROR, span.failure),
-        start_time=span.begun,
-        end_time=span.ended,
-        instrumentation_scope=scope,
-    )
-    for work in span.work:
+    unset = Status(StatusCode.UNSET)
+
+    def readable(span: Span) -> Iterator[ReadableSpan]:
+        trace_id = int(span.trace_id, 16)
+        own = SpanContext(trace_id, int(span.span_id, 16), is_remote=False, trace_flags=sampled)
         yield ReadableSpan(
-            WORK,
-            place(secrets.randbits(64) or 1),
+            _name(span),
             own,
+            None
+            if span.parent_id is None
+            else SpanContext(trace_id, int(span.parent_id, 16), is_remote=True, trace_flags=sampled),
             resource,
-            kind=SpanKind.INTERNAL,
-            start_time=work.begun,
-            end_time=work.ended,
+            _attributes(span),
+            kind=SpanKind.SERVER if span.kind == SERVER else SpanKind.CLIENT,
+            status=unset if span.failure is None else Status(StatusCode.ERROR, span.failure),
+            start_time=span.begun,
+            end_time=span.ended,
             instrumentation_scope=scope,
         )
+        for work in span.work:
+            yield ReadableSpan(
+                WORK,
+                SpanContext(trace_id, secrets.randbits(64) or 1, is_remote=False, trace_flags=sampled),
+                own,
+                resource,
+                kind=SpanKind.INTERNAL,
+                start_time=work.begun,
+                end_time=work.ended,
+                instrumentation_scope=scope,
+            )
+
+    return readable
 
 
 def _route(span: Span) -> str | None:
