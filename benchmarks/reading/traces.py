@@ -1,10 +1,10 @@
 """What traces cost: requests a second of a server that records one in ten, beside the same server recording none.
 
-    python -m benchmarks.reading.traces [--seconds 60] [--phase 1000] [--every 10] [--only Q1] [--json]
+    python -m benchmarks.reading.traces [--seconds 60] [--phase 0.1] [--share 0.1] [--only Q1] [--json]
 
-The server has one worker, and sends what is recorded to a collector. wrk asks so many requests of a phase without
-``traceparent``, then as many with it in one of ten, and so on: one process is compared with itself, as two that do the
-same differ by more than traces cost, and phases are short, so that the work of others on the machine meets both alike.
+The server has one worker, and sends what is recorded to a collector. In one phase of the clock it records nothing, in
+the next one in ten requests, and so on: one process is compared with itself, as two that do the same differ by more
+than traces cost, and phases are short, so that the work of others on the machine meets both alike.
 What answers has one core for itself, where the system can hold a process to one: the keeper, which sends the spans, wrk
 and the collector share the others, as they would not be on that core, or on that machine, where many ask. Phases that
 last several seconds tell what the keeper's work costs there, too.
@@ -23,34 +23,41 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.reading.hot import CONNECTIONS, QUERIES, content
 from tests.servers.trace_collector import collecting
+from tests.sites import served_site
 from tests.sites.served_site import Running, Site, eventually, serving
 
-SCRIPT = """
+SERVER = """
+import random, time
+from types import SimpleNamespace
+import server.tracing.recording as recording
+def in_phases():
+    return random.random() if int(time.monotonic() / {phase}) % 2 else 1.0
+recording.random = SimpleNamespace(random=in_phases)
+"""
+"""What goes before the server's start: chance never falls on a request of an even phase."""
+ASKED = """
 local ffi = require("ffi")
 ffi.cdef("typedef struct {{ long s; long ns; }} moment; int clock_gettime(int clock, moment *now);")
-local now, asked, began, plain, recorded = ffi.new("moment"), 0, nil, nil, nil
-init = function()
-  plain = wrk.format()
-  wrk.headers["traceparent"] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-  recorded = wrk.format()
-end
+local now, asked, phase, plain = ffi.new("moment"), 0, nil, nil
+init = function() plain = wrk.format() end
 request = function()
-  if asked % {phase} == 0 then
-    ffi.C.clock_gettime(1, now)
-    local at = tonumber(now.s) + tonumber(now.ns) / 1e9
-    if began then print("phase", at - began) end
-    began = at
+  ffi.C.clock_gettime({clock}, now)
+  local at = math.floor((tonumber(now.s) + tonumber(now.ns) / 1e9) / {phase})
+  if at ~= phase then
+    if phase then print("phase", phase % 2, asked) end
+    phase, asked = at, 0
   end
   asked = asked + 1
-  local records = math.floor((asked - 1) / {phase}) % 2 == 1
-  return records and asked % {every} == 0 and recorded or plain
+  return plain
 end
 """
-"""wrk's: phases without and with, in turns; it prints the seconds of each."""
+"""wrk's: it prints the requests of each phase, by the same clock."""
 WARMING = 4
 """Phases that do not count."""
 
@@ -68,7 +75,7 @@ def hold(pid: int, chosen: list[int]) -> None:
 
 
 def compare(
-    server: Running, target: str, headers: list[str], script: Path, phase: int, seconds: float
+    server: Running, target: str, headers: list[str], script: Path, phase: float, seconds: float
 ) -> dict[str, float]:
     """One query: requests a second without traces and with, and the share of them that is lost."""
     flags = [word for header in headers for word in ("-H", header)]
@@ -76,13 +83,14 @@ def compare(
     told = subprocess.run([*command, f"http://{server.host}{target}"], capture_output=True, text=True, check=True)
     if "Non-2xx" in told.stdout or "Socket errors" in told.stdout:
         sys.exit(told.stdout)
-    taken = [float(line.split()[1]) for line in told.stdout.splitlines() if line.startswith("phase")][WARMING:]
-    off, on = taken[0::2], taken[1::2]
-    lost = [1 - without / with_them for without, with_them in zip(off, on, strict=False)]
+    lines = [line.split() for line in told.stdout.splitlines() if line.startswith("phase")][WARMING:]
+    counted = [(int(number), int(requests)) for _, number, requests in lines]
+    lost = [1 - on / off for (one, off), (other, on) in pairwise(counted) if (one, other) == (0, 1)]
+    rates = [statistics.median(n / phase for which, n in counted if which == number) for number in (0, 1)]
     low, high = bounds(lost)
     return {
-        "off": phase / statistics.median(off),
-        "on": phase / statistics.median(on),
+        "off": rates[0],
+        "on": rates[1],
         "lost": statistics.median(lost),
         "lost at least": low,
         "lost at most": high,
@@ -100,8 +108,8 @@ def bounds(values: list[float]) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60, help="of each query")
-    parser.add_argument("--phase", type=int, default=1000, help="requests of a phase")
-    parser.add_argument("--every", type=int, default=10, help="of so many requests, one is recorded")
+    parser.add_argument("--phase", type=float, default=0.1, help="seconds of a phase")
+    parser.add_argument("--share", type=float, default=0.1, help="of requests that are recorded")
     parser.add_argument("--only", help="one query, such as Q1, or made")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
@@ -114,7 +122,8 @@ def main() -> None:
         content(site)
         _, key = site.key()
         script = Path(directory) / "phases.lua"
-        script.write_text(SCRIPT.format(phase=options.phase, every=options.every))
+        script.write_text(ASKED.format(phase=options.phase, clock=time.CLOCK_MONOTONIC))
+        served_site.SCRIPT[1] = SERVER.format(phase=options.phase) + served_site.SERVE
         figures = {}
         first, others = cores()[:1], cores()[1:]
         hold(os.getpid(), others)
@@ -129,7 +138,7 @@ def main() -> None:
                 key=key,
                 from_nothing=True,
                 CMS_TRACES=address,
-                CMS_TRACES_SHARE="0",
+                CMS_TRACES_SHARE=str(options.share),
                 **settings,
             ) as server:
                 eventually(lambda server=server: server.get("/v1/acme/_schema").status == 200, within=120)
