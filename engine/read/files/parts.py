@@ -49,6 +49,7 @@ class Part(msgspec.Struct, frozen=True):
         """The digest of what decides the part's content."""
         facts = (
             self.api.uid,
+            self.segment,
             stored_form(self.api.fields),
             [(one.lang, one.data.sha256, one.data.rows, one.index and one.index.sha256) for one in self.files],
             [(one.lang, windows_of(self.main, self.windows, one.lang)) for one in self.files],

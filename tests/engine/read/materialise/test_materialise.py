@@ -317,6 +317,22 @@ def test_versions_share_what_they_have_in_common(tmp_path: Path) -> None:
     assert inodes(cache) == after
 
 
+def test_entries_are_found_where_their_segment_has_another_name_than_it_had_with_the_same_rows(tmp_path: Path) -> None:
+    ids = {bit: [f"e{n}" for n in range(40) if entry_number(f"e{n}") >> 63 == bit] for bit in (0, 1)}
+    few = [{"id": one, "title": one} for one in ids[1][:4]]
+    more = [*few, {"id": ids[0][0], "title": "more"}]
+    (old_place, old), (new_place, new) = versions_of(
+        tmp_path, {("notes", "ja"): few}, {("notes", "ja"): more}, entries=4
+    )
+    (whole,), (_, half) = (version.files_of(NOTES, "ja") for version in (old, new))
+    assert (whole.segment, half.segment, whole.sha256) == ("all", "1", half.sha256)
+    for place, manifest, rows in ((old_place, old, few), (new_place, new, more), (old_place, old, few)):
+        reader = open_reader(place, manifest, tmp_path / "cache")
+        for row in rows:
+            assert b'"title":"%s"' % row["title"].encode() in asked(reader, f"notes/{row['id']}", 0)
+        reader.close()
+
+
 def test_a_version_whose_parts_are_all_there_already_keeps_them(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     (first_place, first), (same_place, same), (other_place, other) = versions_of(
