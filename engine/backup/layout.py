@@ -75,8 +75,8 @@ class Backup(msgspec.Struct, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """The bytes of all objects."""
-        return sum(item.bytes for item in self.items)
+        """The bytes of all content, of which versions share much."""
+        return sum({item.sha256: item.bytes for item in self.items}.values())
 
 
 class NamedBackup(msgspec.Struct, frozen=True):

@@ -162,7 +162,9 @@ class _Restoring:
         order = sorted(self._items, key=content.restoring_order)
         data = [key for key in order if self._is_created(key)]
         manifests = [key for key in data if key.endswith(f"/{MANIFEST}")]
-        for_each(self._create, [key for key in data if not key.endswith(f"/{MANIFEST}")])
+        same = self._shared([key for key in data if not key.endswith(f"/{MANIFEST}")])
+        for_each(self._create, [key for key, first in same.items() if key == first])
+        for_each(lambda key: self._share(key, same[key]), [key for key, first in same.items() if key != first])
         for check in checks.values():
             check()
         for_each(self._create, manifests)
@@ -189,6 +191,23 @@ class _Restoring:
         name = key.rpartition("/")[2]
         is_replaced = segment_of(self._items[key].key) is not None or name == TODAY or name.startswith(FILE)
         return not is_replaced and not content.is_document(key)
+
+    def _shared(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the first of these keys with the same content, by key: versions in a directory have a file in common
+        under several names."""
+        firsts: dict[str, str] = {}
+        return {
+            key: firsts.setdefault(self._items[key].sha256, key) if content.version_of(key) is not None else key
+            for key in keys
+        }
+
+    def _share(self, key: str, first: str) -> None:
+        try:
+            self._objects.copy(first, key)
+        except Conflict:  # as in ``_create``
+            self._objects.delete([key])
+            self._objects.copy(first, key)
+        self._tell(self._items[key])
 
     def _create(self, key: str) -> None:
         item = self._items[key]

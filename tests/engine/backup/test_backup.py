@@ -8,6 +8,7 @@ import random
 import shutil
 import stat
 import threading
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from engine.backup.newest import newest_backup
 from engine.backup.restoring import NotEmpty, restore
 from engine.views.gathering.repair import ViewFiles, complaints
 from server.settings import Settings
+from snapshots.build.build import build
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST
@@ -95,6 +97,31 @@ def test_a_restored_store_is_the_store(made: Site, place: Path, tmp_path: Path) 
     for path in restored.root.rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert path.name not in {"access.json", "webhooks.json", "sign_ins.json"} or mode == 0o600, path
+
+
+def test_what_versions_share_takes_space_once_in_a_restored_directory(site: Site, tmp_path: Path) -> None:
+    def shared(store: Store) -> dict[str, set[str]]:
+        """The names of data files by what holds them on the disk."""
+        found: dict[int, set[str]] = {}
+        for path in store.root.glob("acme/snapshots/*/*/*/*.parquet"):
+            found.setdefault(path.stat().st_ino, set()).add(path.relative_to(store.root).as_posix())
+        return {min(names): names for names in found.values()}
+
+    def same_files(store: Store) -> list[set[str]]:
+        by_digest: dict[str, set[str]] = {}
+        for name, digest in content(store.root).items():
+            if fnmatch(name, "acme/snapshots/*.parquet") and "/_" not in name:
+                by_digest.setdefault(digest, set()).add(name)
+        return [*by_digest.values()]
+
+    (site.source / "content" / "site.yaml").write_text("title: four\ncreatedAt: 2026-01-01\n")
+    build(site.source, site.store, now=now_ms())
+    save(site.store, tmp_path / "place")
+    restored = bring_back(tmp_path / "place", tmp_path / "restored")
+    expected = {min(names): names for names in same_files(site.store)}
+    assert any(len(names) > 1 for names in expected.values())
+    assert shared(restored) == expected
+    assert content(restored.root).items() <= content(site.store.root).items()
 
 
 def test_a_restored_store_is_answered_from_alike(site: Site, tmp_path: Path) -> None:
