@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.location import nearest_workspace, store_at
-from cli.options import Json, StoreLocation, new_app
+from cli.options import Json, StoreLocation, new_app, place_given
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from snapshots.times import format_datetime, now_ms
@@ -20,7 +20,9 @@ def backup(
     place: Annotated[
         str,
         typer.Argument(
-            metavar="DEST", help="Where backups are kept: a directory, or the URL of a bucket, such as s3://…."
+            metavar="DEST",
+            callback=place_given,
+            help="Where backups are kept: a directory, or the URL of a bucket, such as s3://….",
         ),
     ],
     store: StoreLocation = None,

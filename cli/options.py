@@ -83,6 +83,14 @@ def no_such_language(lang: str, languages: Iterable[str]) -> Exception:
     return typer.BadParameter(f'Nothing is translated into "{lang}". Languages of translations: {there}.')
 
 
+def place_given(given: str) -> str:
+    """Return a place that an argument names. Raises ``BadParameter`` for nothing, as an unset variable leaves it in a
+    script: the current directory would be taken then."""
+    if not given.strip():
+        raise typer.BadParameter("It is empty. Name a directory, or the URL of a bucket, such as s3://….")
+    return given
+
+
 def assets_host(given: str | None) -> str | None:
     """Return what ``AssetsHost`` was given, without a slash at its end; ``None`` for nothing.
 

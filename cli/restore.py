@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.location import begin_store, nearest_workspace, store_at
-from cli.options import Json, StoreLocation, new_app
+from cli.options import Json, StoreLocation, new_app, place_given
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from snapshots.times import now_ms
@@ -19,7 +19,11 @@ app = new_app()
 def restore(
     place: Annotated[
         str,
-        typer.Argument(metavar="SOURCE", help="Where the backups are: a directory, or the URL of a bucket."),
+        typer.Argument(
+            metavar="SOURCE",
+            callback=place_given,
+            help="Where the backups are: a directory, or the URL of a bucket.",
+        ),
     ],
     store: StoreLocation = None,
     name: Annotated[

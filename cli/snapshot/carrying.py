@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.location import NoWorkspace, begin_store, nearest_workspace, store_at
-from cli.options import Json, StoreLocation, WorkspaceId
+from cli.options import Json, StoreLocation, WorkspaceId, place_given
 from cli.output import documents, lines, wording
 from cli.output.progress import progress
 from snapshots.times import now_ms
@@ -25,7 +25,10 @@ Activate = Annotated[
 
 def push(
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A directory, or the URL of a bucket, such as s3://….")
+        str,
+        typer.Argument(
+            metavar="TARGET", callback=place_given, help="A directory, or the URL of a bucket, such as s3://…."
+        ),
     ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,
@@ -42,7 +45,10 @@ def push(
 
 def pull(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A directory, or the URL of a bucket, such as s3://….")
+        str,
+        typer.Argument(
+            metavar="SOURCE", callback=place_given, help="A directory, or the URL of a bucket, such as s3://…."
+        ),
     ],
     store: StoreLocation = None,
     workspace_id: WorkspaceId = None,

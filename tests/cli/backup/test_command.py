@@ -74,6 +74,17 @@ def test_nothing_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert not (tmp_path / "place").exists()
 
 
+@pytest.mark.parametrize(
+    "command", [("backup",), ("restore",), ("snapshot", "push"), ("snapshot", "pull")], ids=" ".join
+)
+@pytest.mark.parametrize("place", ["", " "])
+def test_the_place_of_an_unset_variable_is_none(cms_in_copy: Cms, command: tuple[str, ...], place: str) -> None:
+    ran = cms_in_copy(*command, place, "--store", "other")
+    assert ran.status == 2
+    assert "It is empty. Name a directory, or the URL of a bucket" in " ".join(ran.err.split())
+    assert {path.name for path in Path.cwd().iterdir()}.isdisjoint({"backups", "other", " "})
+
+
 @pytest.mark.slow
 def test_a_full_disk_ends_a_backup_and_a_restore_with_a_word(cms_in_copy: Cms, site: Path, tmp_path: Path) -> None:
     cms = cms_in_copy
