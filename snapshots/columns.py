@@ -35,6 +35,8 @@ SEARCH_COLUMNS: Final = ("field", "first", "token", "rows")
 
 ALL: Final = "all"
 """The name of the segment of an API that has only one."""
+SEGMENT_ENTRIES: Final = 8192
+"""The most entries of a segment."""
 
 
 class FileKind(StrEnum):

@@ -16,6 +16,7 @@ from engine.identifiers import quoted
 from snapshots.columns import (
     ALL,
     DIGEST_COLUMN,
+    SEGMENT_ENTRIES,
     FileKind,
     file_path,
     indexed_fields,
@@ -23,7 +24,6 @@ from snapshots.columns import (
     own_member,
     public_columns,
 )
-from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.model import Api, Workspace
 from snapshots.search.index import search_content, write_search_index
 from snapshots.store.manifest import DataFile, Manifest

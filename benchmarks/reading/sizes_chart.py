@@ -109,7 +109,12 @@ def draw(figures: list[dict[str, Any]], target: Path) -> None:
         picture.subplots_adjust(left=0.045, right=0.99, top=0.92, bottom=0.13, wspace=0.6)
         times(left, figures, sizes)
         memory(right, figures, sizes)
-        picture.savefig(target, format="svg", metadata=NOTHING)
+        finished(picture, target)
+
+
+def finished(picture: Figure, target: Path) -> None:
+    """Write a picture, without the address of a definition of SVG."""
+    picture.savefig(target, format="svg", metadata=NOTHING)
     text = target.read_text(encoding="utf-8")
     head, _, rest = text.partition("<!DOCTYPE")
     target.write_text(head + rest.partition(">\n")[2], encoding="utf-8")

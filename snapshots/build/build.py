@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from snapshots.build.cache import DEADLY, LAYOUT, BuildCache, LastBuild
 from snapshots.build.inputs import SHALLOW_CLONE, Inputs, find_inputs
 from snapshots.build.settings import FULL, WriteSettings
+from snapshots.columns import SEGMENT_ENTRIES
 from snapshots.compile.assets import delivered_file, states
-from snapshots.data_files.segments import SEGMENT_ENTRIES
 from snapshots.definitions.files import WORKSPACE_FILE
 from snapshots.history.git_commit import commit_sentence, described_commit
 from snapshots.history.git_refusal import NO_HISTORY
@@ -336,7 +336,7 @@ def _build(
             version = target.unused_version(choices.now, content)
             with target.stage(version) as staging:
                 files = steps.write(
-                    *(planned, inputs, cache, target, staging, workers, tell),
+                    *(plan.planners, inputs, cache, target, staging, workers, tell),
                     *(choices.settings, choices.segment_entries),
                 )
                 manifest = Manifest(

@@ -11,13 +11,15 @@ Deleting the cache, or any part of it, only costs time: a file that cannot be re
       sound.msgpack        data files of the store that were found to be as they were written
       public_url.msgpack   the server's address with which the last build made the addresses of assets
       compiling            there while files are compiled in the build's own process: left where a process died
+      planned.msgpack      what data files the last build planned of each API's rows
       *.rows               chunks (chunks.py)
-      *.index, *.refs      the index and the references of an API's rows
+      *.index, *.refs      the index and the references of a chunk's rows
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -25,6 +27,7 @@ from uuid import uuid4
 
 import msgspec
 
+from snapshots.columns import FileKind
 from snapshots.compile.assets import AssetUse
 from snapshots.definitions.model import Definitions
 from snapshots.problems import Problem, Problems, Severity
@@ -34,7 +37,7 @@ from snapshots.translations.model import Translations
 
 T = TypeVar("T")
 
-LAYOUT = 24
+LAYOUT = 25
 """Counted up whenever compiled rows or the files above change their meaning."""
 AT_WORK = "compiling"
 DEADLY = "deadly"
@@ -96,6 +99,27 @@ class UnitState(msgspec.Struct):
     """Encoded ``Findings``, lines counted from the unit's first."""
 
 
+class ChunkState(msgspec.Struct):
+    """A chunk (chunks.py), and where its rows come from."""
+
+    rows: str
+    """The names of its files. Rows that are in no index are not used any more."""
+    index: str
+    references: str
+    count: int
+    """The number of rows in the index."""
+    size: int
+    """Bytes of their JSON."""
+    files: bytes
+    """The number of each source's file, as int32; -1 for a source that is gone."""
+    units: bytes
+    """The position of each source among the units of its file, as int32; 0 for a whole file."""
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        return self.rows, self.index, self.references
+
+
 class ApiState(msgspec.Struct):
     """The compiled rows of one API."""
 
@@ -104,12 +128,16 @@ class ApiState(msgspec.Struct):
     numbers: bytes
     """The positions of the API's files in the listing, as uint32."""
     files: FileStates
-    chunks: list[str]
-    """Names of the chunks; the position in this list is the ``chunk`` number in the index."""
-    index: str
-    references: str
+    chunks: list[ChunkState]
     units: dict[str, list[UnitState]]
     """The units of each large file, by its path."""
+    version: str
+    """Another one whenever rows come or go."""
+
+    def names(self) -> Iterator[str]:
+        """Return the names of its files in the cache."""
+        for chunk in self.chunks:
+            yield from chunk.names
 
 
 class BuildState(msgspec.Struct):
@@ -123,6 +151,29 @@ class BuildState(msgspec.Struct):
     """Paths in which the rules find problems."""
     apis: dict[str, ApiState]
     """By ``uid``."""
+
+
+class FileFacts(msgspec.Struct, array_like=True, frozen=True):
+    """What a build needs to know of a data file whose rows are as they were."""
+
+    lang: str
+    kind: FileKind
+    content: str
+    """SHA-256 over all that decides the file's bytes."""
+    rows: int
+    scheduled: int
+    size: int
+    """Bytes of the rows' JSON."""
+
+
+class PlannedApi(msgspec.Struct):
+    """The data files that a build planned of an API's rows."""
+
+    version: str
+    """``ApiState.version`` of the rows."""
+    form: str
+    """The versions of the rules by which they were planned."""
+    segments: dict[str, list[FileFacts]]
 
 
 class LastBuild(msgspec.Struct):
@@ -172,8 +223,7 @@ class BuildCache:
         if state is None or state.layout != LAYOUT or state.root != str(root):
             return empty
         for uid, api in list(state.apis.items()):
-            names = (*api.chunks, api.index, api.references)
-            if not all(self.path(name).is_file() for name in names):
+            if not all(self.path(name).is_file() for name in api.names()):
                 del state.apis[uid]
         return state
 
@@ -184,7 +234,7 @@ class BuildCache:
 
     def sweep(self, state: BuildState) -> None:
         """Delete every file of rows that ``state`` does not name: failed and killed builds leave such files."""
-        kept = {name for api in state.apis.values() for name in (*api.chunks, api.index, api.references)}
+        kept = {name for api in state.apis.values() for name in api.names()}
         for entry in os.scandir(self.directory):
             if entry.name.endswith((".rows", ".index", ".refs", ".tmp")) and entry.name not in kept:
                 Path(entry.path).unlink(missing_ok=True)
@@ -231,6 +281,14 @@ class BuildCache:
     def save_sound(self, marks: dict[str, FileMark]) -> None:
         """Replace those marks."""
         replace_file(self.path("sound.msgpack"), _sealed(msgspec.msgpack.encode(marks)))
+
+    def load_planned(self) -> dict[str, PlannedApi]:
+        """Return the data files that the last build planned, by the ``uid`` of their API."""
+        return self._load("planned.msgpack", dict[str, PlannedApi]) or {}
+
+    def save_planned(self, planned: dict[str, PlannedApi]) -> None:
+        """Replace those data files."""
+        replace_file(self.path("planned.msgpack"), _sealed(msgspec.msgpack.encode(planned)))
 
     def load_public_url(self) -> str | None:
         """Return the address with which the last build made the addresses of assets, if it had one."""

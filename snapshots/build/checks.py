@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 from unicodedata import normalize
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from snapshots.build.incremental import CompiledApi
+from snapshots.build.incremental import CompiledApi, RowsChange
 from snapshots.build.old_ids.gathering import claims, clashes
 from snapshots.compile.launches import LAUNCH, STRAGGLER
 from snapshots.compile.rows import DRAFT_FILE, FIRST_LINK, LAUNCHED_DRAFT, LEFT_OUT, MADE_ID
@@ -28,14 +29,33 @@ class CheckedApi(msgspec.Struct, frozen=True):
 
     api: Api
     index: pa.Table
-    """Rows of the schema ``chunks.INDEX``: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
+    """Rows as ``CachedRows.rows`` has them: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
-    ids: pa.Array
-    """The distinct IDs."""
+    firsts: Ints
+    """A row of each entry."""
     entries: Ints
-    """The position in ``ids`` of each row's ID."""
+    """The position of each row's entry in ``firsts``."""
+    change: RowsChange | None
+    """What changed since a build before; ``None`` where that does not tell which versions are left out."""
+
+    @property
+    def ids(self) -> pa.Array:
+        """The distinct IDs."""
+        return _one(self.index["id"].take(pa.array(self.firsts)))
+
+    def numbers(self) -> pa.Array:
+        """Return the numbers of the entries, and of those that were left out for an error of their own."""
+        left_out = self.references.filter(pc.equal(self.references["field"], LEFT_OUT))["number"]
+        return pa.concat_arrays([pa.array(self.index["number"].to_numpy()[self.firsts]), *left_out.chunks])
+
+    def without(self, rows: Ints) -> CheckedApi:
+        """Return the same without some rows."""
+        keep = np.ones(len(self.index), dtype=bool)
+        keep[rows] = False
+        firsts, entries = _distinct(self.entries[keep])
+        return replace(self, index=self.index.filter(pa.array(keep)), firsts=firsts, entries=entries, change=None)
 
 
 def check(workspace: Workspace, compiled: list[CompiledApi], problems: Problems) -> list[CheckedApi]:
@@ -52,19 +72,57 @@ def check_references(workspace: Workspace, checked: list[CheckedApi]) -> Problem
     """Return a warning for every reference to an ID that does not exist in any language, and for unpublished changes
     that name a launch with which nothing of their entry goes live."""
     problems = Problems()
-    ids = {api.api.uid: _known_ids(api) for api in checked}
+    numbers = {api.api.uid: api.numbers() for api in checked}
+    ids = _Ids({api.api.uid: api for api in checked})
     for api in checked:
-        _check_references(workspace, api, ids, problems)
-        _check_links(workspace, api, ids, problems)
+        _check_references(workspace, api, numbers, ids, problems)
+        _check_links(workspace, api, numbers, ids, problems)
         _check_launched_drafts(api, problems)
     return problems
 
 
+class _Ids:
+    """The IDs that are not found because of a slip, read where there are any."""
+
+    def __init__(self, checked: dict[str, CheckedApi]) -> None:
+        self._checked = checked
+        self._read: dict[str, tuple[pa.Array, pa.Array]] = {}
+
+    def alike(self, entry_id: str, uids: Sequence[str]) -> str:
+        """Return a hint at an ID in one of these APIs that differs in upper and lower case only, or none."""
+        for uid in uids:
+            if uid not in self._read:
+                ids = _known_ids(self._checked[uid])
+                self._read[uid] = ids, pc.ascii_lower(ids)
+            ids, lower = self._read[uid]
+            found = ids.filter(pc.equal(lower, entry_id.lower()))
+            if len(found):
+                return f"; did you mean {found[0].as_py()!r}?"
+        return ""
+
+
 def _numbered(api: CompiledApi) -> CheckedApi:
-    # Importing Arrow's grouping and joining takes longer than counting in NumPy does.
-    ids = _one(api.index["id"]).dictionary_encode()
-    entries = ids.indices.to_numpy()
-    return CheckedApi(api.api, api.index, api.references, api.files, api.chunks, ids.dictionary, entries)
+    firsts, entries = _entries(api.index)
+    is_object = api.api.kind is ApiKind.OBJECT
+    change = None if is_object else api.change
+    return CheckedApi(api.api, api.index, api.references, api.files, api.chunks, firsts, entries, change)
+
+
+def _entries(index: pa.Table) -> tuple[Ints, Ints]:
+    """Return a row of each entry, and the position there of each row's entry."""
+    numbers = index["number"].to_numpy()
+    firsts, entries = _distinct(numbers)
+    marks = index["mark"].to_numpy()
+    if (marks == marks[firsts][entries]).all():
+        return firsts, entries
+    # Two IDs have the same number, which nobody may see.
+    return _distinct(_one(index["id"]).dictionary_encode().indices.to_numpy())
+
+
+def _distinct(values: Ints) -> tuple[Ints, Ints]:
+    """Return the first position of each distinct value, and of each value its position among the distinct ones."""
+    _, firsts, entries = np.unique(values, return_index=True, return_inverse=True)
+    return firsts, entries
 
 
 def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) -> CheckedApi:
@@ -99,16 +157,17 @@ def _without_doubles(workspace: Workspace, api: CheckedApi, problems: Problems) 
             in_version=True,
             item=row["item"],
         )
-    keep = np.ones(len(index), dtype=bool)
-    keep[left_out] = False
-    return replace(api, index=index.filter(pa.array(keep)), entries=api.entries[keep])
+    return api.without(np.array(left_out))
 
 
 def _without_strangers(workspace: Workspace, api: CheckedApi, problems: Problems) -> CheckedApi:
     """Leave out language versions that are in one entry only because two different names give the same ID."""
-    made = api.references.filter(pc.equal(api.references["field"], MADE_ID))
-    changed = made.filter(pc.not_equal(made["target"], made["written"]))["target"]
-    mine = made.filter(pc.is_in(made["target"], value_set=pc.unique(changed)))
+    made = pc.equal(api.references["field"], MADE_ID)
+    if not pc.any(made).as_py():
+        return api
+    differing = pc.and_(made, pc.not_equal(api.references["target"], api.references["written"]))
+    changed = api.references["number"].filter(differing)
+    mine = api.references.filter(pc.and_(made, pc.is_in(api.references["number"], value_set=pc.unique(changed))))
     if len(mine) < 2:
         return api
     first: dict[str, dict[str, Any]] = {}
@@ -133,17 +192,16 @@ def _without_strangers(workspace: Workspace, api: CheckedApi, problems: Problems
     if not strangers:
         return api
     rows = zip(*(api.index[name].to_pylist() for name in ("file", "line", "id")), strict=True)
-    keep = np.array([row not in strangers for row in rows], dtype=bool)
-    return replace(api, index=api.index.filter(pa.array(keep)), entries=api.entries[keep])
+    return api.without(np.flatnonzero([row in strangers for row in rows]))
 
 
 def _check_case(api: CheckedApi, problems: Problems) -> None:
     """Warn of IDs that differ in upper and lower case only."""
-    lower = pc.ascii_lower(api.ids)
-    if len(pc.unique(lower)) == len(lower):
+    if len(np.unique(api.index["folded"].to_numpy()[api.firsts])) == len(api.firsts):
         return
+    ids = api.ids
     spellings: dict[str, list[str]] = {}
-    for entry_id, folded in zip(api.ids.to_pylist(), lower.to_pylist(), strict=True):
+    for entry_id, folded in zip(ids.to_pylist(), pc.ascii_lower(ids).to_pylist(), strict=True):
         spellings.setdefault(folded, []).append(entry_id)
     alike = {other: same for same in map(sorted, spellings.values()) if len(same) > 1 for other in same[1:]}
     rows = api.index.filter(pc.is_in(api.index["id"], value_set=pa.array(list(alike), pa.string())))
@@ -201,29 +259,36 @@ def _one_item(api: CheckedApi, problems: Problems) -> CheckedApi:
             in_version=True,
             item=row["item"],
         )
-    kept = api.index.filter(pc.equal(api.index["id"], first))
-    return replace(api, index=kept, ids=pa.array([first], pa.string()), entries=np.zeros(len(kept), dtype=np.int32))
+    return api.without(np.flatnonzero(pc.not_equal(api.index["id"], first)))
 
 
-def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:
+def _check_references(
+    workspace: Workspace,
+    api: CheckedApi,
+    numbers: dict[str, pa.Array],
+    ids: _Ids,
+    problems: Problems,
+) -> None:
+    """Report references to entries that do not exist; ``numbers`` are those of the entries, by the ``uid`` of their
+    API."""
     for number, one in enumerate(reference_checks(api.api)):
-        if not all(uid in ids for uid in one.targets):
+        if not all(uid in numbers for uid in one.targets):
             continue
         is_this = pc.equal(api.references["field"], number)
-        used = _one(api.references["target"].filter(is_this))
+        used = _one(api.references["number"].filter(is_this))
         if not len(used):  # Arrow would hash all the target's IDs for nothing
             continue
-        there = sum(np.asarray(pc.is_in(used, value_set=ids[uid])).astype(np.int64) for uid in one.targets)
+        there = sum(np.asarray(pc.is_in(used, value_set=numbers[uid])).astype(np.int8) for uid in one.targets)
         apis = [target.endpoint for uid in one.targets if (target := workspace.api_by_uid(uid)) is not None]
-        found = api.references.filter(is_this)
-        for row in _shown(found.filter(pa.array(there == 0)), problems, "dangling-reference"):
+        rows = np.flatnonzero(is_this)
+        for row in _shown(api.references, rows[there == 0], problems, "dangling-reference"):
             given = row["target"] if row["written"] is None else row["written"]
             message = f"{one.path.name}: there is no entry {given!r} in {' or '.join(apis)}"
             if row["written"] is not None:
                 message += f" (as an ID: {row['target']!r})"
-            message += _alike(row["target"], [ids[uid] for uid in one.targets])
+            message += ids.alike(row["target"], one.targets)
             problems.warning(api.files[row["file"]], row["line"], "dangling-reference", message, item=row["item"])
-        for row in _shown(found.filter(pa.array(there > 1)), problems, "ambiguous-reference"):
+        for row in _shown(api.references, rows[there > 1], problems, "ambiguous-reference"):
             message = (
                 f"{one.path.name}: more than one of {', '.join(apis)} has an entry {row['target']!r}, and that of the "
                 f"first is taken: write {{api: {apis[0]}, id: {row['target']}}}"
@@ -231,34 +296,30 @@ def _check_references(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.A
             problems.warning(api.files[row["file"]], row["line"], "ambiguous-reference", message, item=row["item"])
 
 
-def _shown(rows: pa.Table, problems: Problems, kind: str) -> list[dict[str, Any]]:
-    """Return the first of some references; the others are counted."""
+def _shown(references: pa.Table, rows: Ints, problems: Problems, kind: str) -> list[dict[str, Any]]:
+    """Return the first of some references, given by their rows; the others are counted."""
     problems.add_uncounted([("warning", kind, max(0, len(rows) - KEPT_PER_KIND))])
-    shown: list[dict[str, Any]] = rows.slice(0, KEPT_PER_KIND).to_pylist()
+    shown: list[dict[str, Any]] = references.take(pa.array(rows[:KEPT_PER_KIND])).to_pylist() if len(rows) else []
     return shown
 
 
-def _check_links(workspace: Workspace, api: CheckedApi, ids: dict[str, pa.Array], problems: Problems) -> None:
+def _check_links(
+    workspace: Workspace,
+    api: CheckedApi,
+    numbers: dict[str, pa.Array],
+    ids: _Ids,
+    problems: Problems,
+) -> None:
     """Report links in rich texts to entries that do not exist in any language."""
-    links = api.references.filter(pc.less_equal(api.references["field"], FIRST_LINK))
-    for position in pc.unique(links["field"]).to_pylist():
+    fields = api.references["field"].to_numpy()
+    for position in np.unique(fields[fields <= FIRST_LINK]).tolist():
         target = workspace.apis[FIRST_LINK - position]
-        mine = links.filter(pc.equal(links["field"], position))
-        dangling = mine.filter(pc.invert(pc.is_in(_one(mine["target"]), value_set=ids[target.uid])))
-        for row in dangling.slice(0, KEPT_PER_KIND).to_pylist():
+        rows = np.flatnonzero(fields == position)
+        there = pc.is_in(pa.array(api.references["number"].to_numpy()[rows]), value_set=numbers[target.uid])
+        for row in _shown(api.references, rows[~np.asarray(there)], problems, "dangling-link"):
             message = f"a link leads to {row['target']!r} in {target.endpoint}, and there is no such entry"
-            message += _alike(row["target"], [ids[target.uid]])
+            message += ids.alike(row["target"], (target.uid,))
             problems.warning(api.files[row["file"]], row["line"], "dangling-link", message, item=row["item"])
-        problems.add_uncounted([("warning", "dangling-link", max(0, len(dangling) - KEPT_PER_KIND))])
-
-
-def _alike(entry_id: str, every: list[pa.Array]) -> str:
-    """Return a hint at an ID that differs in upper and lower case only, or none."""
-    for ids in every:
-        found = ids.filter(pc.equal(pc.ascii_lower(ids), entry_id.lower()))
-        if len(found):
-            return f"; did you mean {found[0].as_py()!r}?"
-    return ""
 
 
 def _check_launched_drafts(api: CheckedApi, problems: Problems) -> None:

@@ -1,8 +1,9 @@
 """Compiled rows of one API ⇄ chunks, the sorted Arrow files in which the build cache keeps rows between builds.
 
-A chunk holds the rows of one piece of work, sorted by language and by the numbers of their entries, as segments are, so
-that a build reads runs of neighbouring rows however large the workspace is. The *index* has one narrow record for each
-row, which is all that checking and ordering need in memory.
+A chunk holds the rows of some *sources*: files, or units of a large file. They are sorted by language and by the
+numbers of their entries, as segments are, so that a build reads runs of neighbouring rows however large the workspace
+is. The *index* has one narrow record for each row; checking and ordering need no more, and only the columns that they
+look at are brought into memory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from snapshots.columns import (
     search_column,
 )
 from snapshots.compile.rows import DIGEST_BYTES, LIVE, CompiledRows
-from snapshots.data_files.segments import entry_numbers
+from snapshots.data_files.segments import entry_digests, entry_numbers
 from snapshots.model import Api, Workspace
 
 _ARROW_TYPES: dict[ColumnType, pa.DataType] = {
@@ -45,14 +46,14 @@ WHOLE_ROWS = 65_536
 """Rows in a record batch of a file that is only read whole, such as an index."""
 
 _NOT_NEEDED: int | None = getattr(mmap, "MADV_DONTNEED", None)
+_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 INDEX = pa.schema(
     [
-        ("file", pa.int32()),  # number of the source file
+        ("source", pa.int32()),  # position among the sources of the chunk
         ("line", pa.int32()),  # where the version stands in it
         ("item", pa.string()),  # and which of many items it is there, as problems name it
-        ("chunk", pa.int32()),  # number of the chunk
-        ("row", pa.int32()),  # position in the chunk
+        ("row", pa.int32()),  # position in the chunk, ascending
         ("size", pa.int32()),  # bytes of its JSON
         ("lang", pa.int16()),  # index into the workspace's languages
         ("state", pa.int8()),  # LIVE, DRAFT_STATUS or DRAFT_FILE of compile/rows.py
@@ -65,17 +66,20 @@ INDEX = pa.schema(
         ("draft_key", pa.string()),
         ("dated", pa.int8()),  # where its dates are from, such as GIVEN of compile/dates.py
         ("number", pa.uint64()),  # of the entry, by which it has its segment
+        ("mark", pa.uint64()),  # more of the digest that the number begins: entries with both the same are one
+        ("folded", pa.uint64()),  # number of the ID in lower case
     ]
 )
 REFERENCES = pa.schema(
     [
-        ("file", pa.int32()),
+        ("source", pa.int32()),
         ("line", pa.int32()),
         ("item", pa.string()),
         ("lang", pa.int16()),  # index into the workspace's languages
         ("field", pa.int16()),
         ("target", pa.string()),
         ("written", pa.string()),
+        ("number", pa.uint64()),  # of the entry with the target as its ID
     ]
 )
 
@@ -100,18 +104,22 @@ def chunk_columns(workspace: Workspace, api: Api) -> list[Column]:
 
 def references_of(rows: CompiledRows) -> pa.Table:
     """Return the references of compiled rows as a table."""
-    columns_of_references = zip(*rows.references, strict=True) if rows.references else ((),) * len(REFERENCES)
-    return pa.table(list(map(pa.array, columns_of_references, REFERENCES.types)), schema=REFERENCES)
+    *columns_of_references, targets, written = zip(*rows.references, strict=True) if rows.references else ((),) * 7
+    values = [*columns_of_references, targets, written]
+    arrays = list(map(pa.array, values, REFERENCES.types[:-1]))
+    return pa.table([*arrays, pa.array(entry_numbers(targets), pa.uint64())], schema=REFERENCES)
 
 
 def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.Table:
-    """Write compiled rows, one at least, as a chunk; return their index, in which ``chunk`` is 0."""
+    """Write compiled rows, one at least, as a chunk; return their index, in which ``source`` is what is the file of the
+    rows."""
     count = len(rows.lang)
+    numbers, marks = entry_digests(rows.columns["id"])
     keys = pa.table(
         {
             "lang": pa.array(rows.lang, INDEX.field("lang").type),
             "draft": pa.array([state != LIVE for state in rows.state], pa.bool_()),
-            "number": entry_numbers(rows.columns["id"]),
+            "number": numbers,
         }
     )
     order = pc.sort_indices(keys, sort_keys=CHUNK_ORDER)
@@ -125,7 +133,6 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             pa.array(rows.line, pa.int32()),
             pa.array(rows.item, pa.string()),
             pa.array(np.zeros(count, dtype=np.int32)),
-            pa.array(np.zeros(count, dtype=np.int32)),
             pa.array(map(len, rows.json), pa.int32()),
             keys["lang"],
             pa.array(rows.state, pa.int8()),
@@ -138,6 +145,8 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             pa.array(rows.draft_key, pa.string()),
             pa.array(rows.dated, pa.int8()),
             keys["number"],
+            pa.array(marks),
+            pa.array(_folded_numbers(rows.columns["id"], numbers)),
         ],
         schema=INDEX,
     ).take(order)
@@ -155,6 +164,12 @@ def write_chunk(rows: CompiledRows, stored: Sequence[Column], path: Path) -> pa.
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(columns_of_batch, schema=schema))
     return index
+
+
+def _folded_numbers(ids: Sequence[str], numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the numbers of IDs in lower case, as far as their letters are ASCII's; ``numbers`` are their own."""
+    folded = [one.lower() if one.isascii() else one.translate(_LOWER) for one in ids]
+    return numbers if folded == list(ids) else entry_numbers(folded)
 
 
 def _texts(values: Sequence[Any]) -> pa.Array:
@@ -184,8 +199,16 @@ def write_arrow(table: pa.Table, path: Path, order: pa.Array | None = None) -> N
 
 
 def read_arrow(path: Path) -> pa.Table:
-    with pa.OSFile(str(path), "rb") as source:
-        return pa.ipc.open_file(source).read_all()
+    """Return the table in an Arrow file. Its columns come from the file when they are looked at. Raises as
+    ``ChunkReader``."""
+    return pa.ipc.open_file(pa.py_buffer(_mapped(path))).read_all()
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise pa.ArrowInvalid(f"{path} is empty")
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class ChunkReader:
@@ -198,10 +221,7 @@ class ChunkReader:
     def __init__(self, path: Path, *, mapped: bool = False) -> None:
         self._source: pa.NativeFile | mmap.mmap
         if mapped:
-            with path.open("rb") as file:
-                if not os.fstat(file.fileno()).st_size:
-                    raise pa.ArrowInvalid(f"{path} is empty")
-                self._source = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self._source = _mapped(path)
             self._file = pa.ipc.open_file(pa.py_buffer(self._source))
         else:
             self._source = pa.OSFile(str(path), "rb")

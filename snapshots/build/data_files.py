@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from snapshots.build.cache import BuildCache
-from snapshots.build.file_plans import PlannedFile
-from snapshots.build.parquet import columns_in_memory, write_parquet
+from snapshots.build.file_plans import PlannedFile, Planner
+from snapshots.build.parquet import FilePlan, columns_in_memory, write_parquet
 from snapshots.build.reuse import OlderFiles, RecordedFile, SoundFiles, sound_index
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import BuildWorkers, Job, JobProgress
@@ -35,10 +35,18 @@ EARLY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class _FileRows:
+    """The rows of a data file, and the chunks that have them."""
+
+    plan: FilePlan
+    chunks: list[Path]
+
+
+@dataclass(frozen=True, slots=True)
 class _Writing:
     """A data file to write."""
 
-    planned: PlannedFile
+    rows: _FileRows
     path: Path
     settings: WriteSettings
 
@@ -48,7 +56,7 @@ class _Indexing:
     """An index to write."""
 
     data: Path
-    rows: PlannedFile | None
+    rows: _FileRows | None
     """The rows to index when the data file is not there yet."""
     fields: list[str]
     path: Path
@@ -74,7 +82,7 @@ def _reading_chunks() -> Iterator[None]:
 
 
 def write_files(
-    planned: list[PlannedFile],
+    planners: Sequence[Planner],
     target: WorkspaceStore,
     staging: Staging,
     workers: BuildWorkers,
@@ -87,12 +95,12 @@ def write_files(
     Raises ``StoreError`` when the store cannot be written, ``CacheUnreadable`` when compiled rows are lost.
     """
     with writing(staging.directory):
-        for file in planned:
+        for file in (file for planner in planners for file in planner.files()):
             for path in (file.path, file.index_path):
                 (staging.directory / path).parent.mkdir(parents=True, exist_ok=True)
         sound = SoundFiles(cache)
         older = OlderFiles(target, settings, sound)
-        files = _Files(planned, older, staging, workers, progress, settings).made()
+        files = _Files(planners, older, staging, workers, progress, settings).made()
         for one in files:
             sound.add(staging.directory / one.path, one.sha256)
         sound.save()
@@ -104,7 +112,7 @@ class _Files:
 
     def __init__(
         self,
-        planned: list[PlannedFile],
+        planners: Sequence[Planner],
         older: OlderFiles,
         staging: Staging,
         workers: BuildWorkers,
@@ -112,11 +120,12 @@ class _Files:
         settings: WriteSettings,
     ) -> None:
         self._settings = settings
-        self._planned, self._older, self._workers, self._progress = planned, older, workers, progress
+        self._planners, self._older, self._workers, self._progress = planners, older, workers, progress
+        self._planned = [file for planner in planners for file in planner.files()]
         self._directory = staging.directory
         self._indexed = [
             file
-            for file in planned
+            for file in self._planned
             if settings.indexed and file.kind is FileKind.PUBLISHED and indexed_fields(file.api)
         ]
         self._files: dict[str, DataFile] = {}
@@ -150,9 +159,11 @@ class _Files:
     def _make(self, wanted: Set[str], beside: ThreadPoolExecutor) -> None:
         """Write the ``wanted`` files. An index is written only if its data file is there, or wanted too."""
         data: dict[str, Job[tuple[int, str]]] = {}
+        for planner in self._planners:
+            planner.look_up(wanted)
         for file in sorted(self._planned, key=_size, reverse=True):
             if file.path in wanted:
-                task = _Writing(file, self._directory / file.path, self._settings)
+                task = _Writing(_rows_of(file), self._directory / file.path, self._settings)
                 data[file.path] = Job("writing", _write, task, _size(file))
         touched = (file for file in self._planned if not wanted.isdisjoint((file.path, file.index_path)))
         # In a small build, chunks are read twice so that no index waits for its data file; in a large one, all cores
@@ -162,7 +173,7 @@ class _Files:
         for file in sorted(self._indexed, key=_size, reverse=True):
             path, of = file.index_path, file.path
             if path in wanted and (of in data or of in self._files):
-                rows = None if large or of not in data else file
+                rows = None if large or of not in data else _rows_of(file)
                 older = self._older.indexes(file)
                 indexing = _Indexing(
                     self._directory / of, rows, indexed_fields(file.api), self._directory / path, older
@@ -241,14 +252,19 @@ def _index_file(file: PlannedFile, records: int, size: int, digest: str) -> Data
 
 
 def _size(file: PlannedFile) -> int:
-    return int(file.plan.size.sum())
+    return file.facts.size
+
+
+def _rows_of(file: PlannedFile) -> _FileRows:
+    assert file.plan is not None  # noqa: S101 - it was looked up, for mypy
+    return _FileRows(file.plan, file.chunks)
 
 
 def _write(task: _Writing) -> tuple[int, str]:
     """Write one file; return its bytes and SHA-256."""
     task.path.unlink(missing_ok=True)  # a link made by an earlier attempt would change the older version too
     with _reading_chunks():
-        write_parquet(task.planned.plan, task.planned.chunks, task.path, task.settings)
+        write_parquet(task.rows.plan, task.rows.chunks, task.path, task.settings)
     with task.path.open("rb") as file:
         return task.path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -263,6 +279,6 @@ def _data_file(file: PlannedFile, size: int, digest: str) -> DataFile:
         bytes=size,
         sha256=digest,
         content=file.content,
-        scheduled=file.scheduled,
+        scheduled=file.facts.scheduled,
         segment=file.segment,
     )

@@ -8,15 +8,16 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from msgspec.structs import replace as replace_chunk
 
 from snapshots.aliases.reading import ODD_ALIAS, Renamed
 from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState, Findings, UnitState
-from snapshots.build.chunks import CHUNK_ORDER, INDEX, REFERENCES, ChunkReader, read_arrow, write_arrow
+from snapshots.build.cached_rows import GONE, CachedRows, Chunk, remembered
 from snapshots.build.file_states import compare, report
 from snapshots.build.old_ids.gathering import Refers, files_by_old_ids, renamed_entries
 from snapshots.build.pieces import (
@@ -38,25 +39,25 @@ from snapshots.compile.entries import UNKNOWN_KEY
 from snapshots.compile.richtext import NO_PAGE_URL, SHORTCODE, ImageDoubt
 from snapshots.definitions.model import Definitions
 from snapshots.definitions.names import nearest
-from snapshots.documents.units import CutFile, KeptUnits, cut_file, kept_units
+from snapshots.documents.units import CutFile, cut_file, kept_units
 from snapshots.model import Api, Workspace
 from snapshots.problems import Problems
 from snapshots.sources.listing import ApiFiles, Listing, SourceFile
 from snapshots.version import compilers
 
-MANY_SMALL = 32
-"""Small chunks are joined once there are more of them."""
-SMALL_ROWS = 512
-SMALL_BYTES = 8 << 20
-"""A chunk is small with fewer rows in use than ``SMALL_ROWS``, which are fewer bytes of JSON than this."""
-JOINED_BYTES = 32 << 20
-"""Chunks are joined up to about this many bytes of JSON, since their rows are in memory meanwhile."""
-
-_FEW_RUNS = 64
-"""Runs of rows that are put one after the other without a copy: more of them would make later steps slow."""
-
 Progress = Callable[[str, int, int], None]
 """Called with (step, amount done, amount in all)."""
+
+
+class RowsChange(msgspec.Struct, frozen=True):
+    """What changed in the rows of an API since a build before."""
+
+    before: str
+    """``ApiState.version`` of the rows then; empty where nothing is known of them."""
+    now: str
+    """The same of the rows now."""
+    entries: np.ndarray[Any, np.dtype[Any]]
+    """The numbers of the entries of which some version came, went, or says something else."""
 
 
 class CompiledApi(msgspec.Struct):
@@ -64,10 +65,11 @@ class CompiledApi(msgspec.Struct):
 
     api: Api
     index: pa.Table
-    """Rows of the schema ``chunks.INDEX``: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
+    """Rows as ``CachedRows.rows`` has them: ``file`` is a position in ``files``, ``chunk`` one in ``chunks``."""
     references: pa.Table
     files: list[str]
     chunks: list[Path]
+    change: RowsChange
 
 
 def compile_workspace(
@@ -168,17 +170,15 @@ class _ApiUpdate:
         self._previous, self._numbers = previous, files.numbers
         before = previous.files if previous is not None else None
         self._root, self._state_of = root, states(root)
-        self._before: pa.Table | None = None
+        self._rows = CachedRows(cache)
+        self._refers: Refers | None = None
+        self._remembered = [] if previous is None else [remembered(chunk) for chunk in previous.chunks]
         self._cut: dict[int, CutFile | None] = {}
         """The large files that were read, by number; ``None`` for one that could not be."""
         self._files = compare(files, git, before, started_ns, self._digest_of, self._state_of)
         self._units: dict[str, list[UnitState]] = {}
         self._kept_units = self._unchanged_units(has_git=git is not None)
         self.changed = self._sources(self._files.changed)
-        self._index, self._references = INDEX.empty_table(), REFERENCES.empty_table()
-        self._chunks: list[str] = []
-        self._is_as_before = False
-        """Whether index and references are those of the last build."""
 
     def _sources(self, numbers: list[int]) -> list[tuple[int, SourceFile, GitRange | None]]:
         sources = [(number, self._listed.source(number)) for number in numbers]
@@ -199,9 +199,9 @@ class _ApiUpdate:
                 self._cut[number] = None
         return self._cut[number]
 
-    def _unchanged_units(self, *, has_git: bool) -> dict[int, tuple[int, KeptUnits]]:
+    def _unchanged_units(self, *, has_git: bool) -> dict[int, tuple[int, dict[int, int]]]:
         """Return the remembered number, and the units that are as they were, of each large file that changed."""
-        found: dict[int, tuple[int, KeptUnits]] = {}
+        found: dict[int, tuple[int, dict[int, int]]] = {}
         if self._previous is None:
             return found
         before = {path: number for number, path in enumerate(self._previous.files.paths)}
@@ -213,15 +213,19 @@ class _ApiUpdate:
             if cut is not None and self._has_own_dates(before[path], has_git=has_git):
                 units = self._previous.units[path]
                 digests = [unit.digest if self._is_usable(unit) else None for unit in units]
-                found[number] = (before[path], kept_units(cut, digests, [unit.lines for unit in units]))
+                found[number] = (before[path], kept_units(cut, digests))
         return found
 
     def _has_own_dates(self, number: int, *, has_git: bool) -> bool:
         """Return whether no version in a file had a date from git, or would have one now."""
-        assert self._previous is not None  # noqa: S101 - for mypy
-        index = self._index_before()
-        ways = np.unique(index["dated"].to_numpy()[index["file"].to_numpy() == number]).tolist()
-        return set(ways) <= ({GIVEN} if has_git else {GIVEN, GUESSED, NOT_KNOWN})
+        ways = {GIVEN} if has_git else {GIVEN, GUESSED, NOT_KNOWN}
+        for chunk in self._remembered:
+            if number in chunk.files:
+                index = self._rows.index_of(chunk)
+                is_of_file = chunk.files[index["source"].to_numpy()] == number
+                if not ways.issuperset(np.unique(index["dated"].to_numpy()[is_of_file]).tolist()):
+                    return False
+        return True
 
     def _is_usable(self, unit: UnitState) -> bool:
         findings = msgspec.msgpack.decode(unit.findings, type=Findings)
@@ -238,23 +242,39 @@ class _ApiUpdate:
             if cut is None:
                 small.append(file)
                 continue
-            _, kept = self._kept_units.get(file[0], (0, None))
-            units = [(at, unit) for at, unit in enumerate(cut.units) if kept is None or at not in kept.before]
+            _, kept = self._kept_units.get(file[0], (0, {}))
+            units = [(at, unit) for at, unit in enumerate(cut.units) if at not in kept]
             yield from pieces_of_units(self.api, file, units, now)
         yield from cut_into_pieces(self.api, small, now)
 
     def refers(self) -> Refers:
-        return Refers(self.api, self._index, self._references)
+        """Return the rows as they are now."""
+        if self._refers is None:
+            firsts = self._firsts()
+            self._refers = Refers(self.api, self._rows.rows(firsts), self._rows.references(firsts))
+        return self._refers
 
     def join(self, compiled: list[CompiledPiece]) -> None:
         """Join the rows that were kept and the rows just compiled."""
-        self._index, self._references, self._chunks, reused = self._kept()
-        self._before = None
+        for chunk in self._remembered:
+            self._rows.keep(self._moved(chunk))
         if self._previous is not None and self._previous.units:
             kept = {self._files.paths[number] for number in self._files.moved.tolist() if number >= 0}
             self._units = {path: units for path, units in self._previous.units.items() if path in kept}
-        self._is_as_before = reused and not compiled
         self._add(compiled)
+
+    def _moved(self, chunk: Chunk) -> Chunk:
+        """Return a chunk of the last build with the present numbers of its files and units."""
+        there = chunk.files != GONE
+        files = np.full(len(chunk.files), GONE, dtype=np.int32)
+        files[there] = self._files.moved[chunk.files[there]]
+        units = chunk.units.copy()
+        for number, (before, kept) in self._kept_units.items():
+            now = {old: at for at, old in kept.items()}
+            for at in np.flatnonzero(chunk.files == before).tolist():
+                unit = now.get(int(chunk.units[at]))
+                files[at], units[at] = (GONE, 0) if unit is None else (number, unit)
+        return replace_chunk(chunk, files=files, units=units)
 
     def by_old_ids(self, workspace: Workspace, renamed: Renamed, now: int | None) -> list[Piece]:
         """Return the work to compile the files again that refer to entries by old IDs.
@@ -265,10 +285,7 @@ class _ApiUpdate:
         numbers = files_by_old_ids(workspace, self.refers(), renamed) if renamed else []
         if not numbers:
             return []
-        self._is_as_before = False
-        without = pa.array(numbers, pa.int32())
-        self._index = self._index.filter(pc.invert(pc.is_in(self._index["file"], value_set=without)))
-        self._references = self._references.filter(pc.invert(pc.is_in(self._references["file"], value_set=without)))
+        self._rows.drop(numbers)
         for number in numbers:
             self._files.forget(number)
             self._units.pop(self._files.paths[number], None)
@@ -284,7 +301,7 @@ class _ApiUpdate:
         self._add(compiled)
 
     def _add(self, compiled: list[CompiledPiece]) -> None:
-        indexes, reference_tables, chunks = [self._index], [self._references], self._chunks
+        self._refers = None
         units: dict[int, dict[int, UnitState]] = {number: {} for number in self._kept_units}
         for piece in compiled:
             for number, found in piece.findings.items():
@@ -293,26 +310,19 @@ class _ApiUpdate:
                 self._files.read(number, digest)
             if piece.units:
                 units.setdefault(piece.piece.files[0][0], {}).update(piece.units)
-            reference_tables.append(piece.references)
             if piece.chunk is not None:
-                name, rows = piece.chunk
-                indexes.append(_replace(rows, "chunk", np.full(len(rows), len(chunks), dtype=np.int32)))
-                chunks.append(name)
+                self._rows.add(piece.chunk)
         for number, of_file in units.items():
             self._add_units(number, of_file)
-        # One after the other, so that the older rows are in memory beside the new ones of one table only.
-        self._index = pa.concat_tables(indexes).combine_chunks()
-        indexes.clear()
-        self._references = pa.concat_tables(reference_tables).combine_chunks()
 
     def _add_units(self, number: int, compiled: dict[int, UnitState]) -> None:
         """Note the units of a large file, those that were just compiled and those that are as they were."""
         cut, path = self._cut_of(number), self._files.paths[number]
         assert cut is not None  # noqa: S101 - it was cut to be compiled, for mypy
-        _, kept = self._kept_units.pop(number, (0, None))
-        if kept is not None and self._previous is not None:
+        _, kept = self._kept_units.pop(number, (0, {}))
+        if kept and self._previous is not None:
             before = self._previous.units[path]
-            compiled |= {at: before[old] for at, old in kept.before.items()}
+            compiled |= {at: before[old] for at, old in kept.items()}
         self._units[path] = [compiled[at] for at in range(len(cut.units))]
         for unit, state in zip(cut.units, self._units[path], strict=True):
             self._files.add(number, msgspec.msgpack.decode(state.findings, type=Findings), unit.first)
@@ -321,110 +331,26 @@ class _ApiUpdate:
 
     def finish(self) -> tuple[CompiledApi, ApiState]:
         """Return the rows, and the state to remember."""
-        index, references, chunks = self._index, self._references, self._chunks
-        compacted = self._compact(index, chunks)
-        if compacted is not None:
-            index, chunks = compacted
-        unchanged = self._is_as_before and compacted is None
-        if unchanged and self._previous is not None:
-            names = (self._previous.index, self._previous.references)
-        else:
-            names = (self._cache.new_name("index"), self._cache.new_name("refs"))
-            write_arrow(index, self._cache.path(names[0]))
-            write_arrow(references, self._cache.path(names[1]))
-        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, *names, self._units)
-        paths = [self._cache.path(name) for name in chunks]
-        return CompiledApi(self.api, index, references, self._files.paths, paths), state
+        if self._rows.join_small():
+            self._refers = None
+        change, refers = self._change(), self.refers()
+        chunks = [chunk.state() for chunk in self._rows.chunks]
+        state = ApiState(self._digest, self._numbers, self._files.states(), chunks, self._units, change.now)
+        paths = self._files.paths, self._rows.paths()
+        return CompiledApi(self.api, refers.index, refers.references, *paths, change), state
 
-    def _kept(self) -> tuple[pa.Table, pa.Table, list[str], bool]:
-        """Return index, references and chunks of the unchanged files, and whether no file changed, came or went."""
+    def _change(self) -> RowsChange:
         if self._previous is None:
-            return INDEX.empty_table(), REFERENCES.empty_table(), [], False
-        index = self._index_before()
-        try:
-            references = read_arrow(self._cache.path(self._previous.references))
-        except (OSError, pa.ArrowInvalid):
-            raise CacheDamaged(self._cache.directory) from None
-        if not references.schema.equals(REFERENCES):  # of another program
-            raise CacheDamaged(self._cache.directory)
-        renumbered = self._files.moved
-        same = len(renumbered) == len(self._files.paths) and not self.changed and bool((renumbered >= 0).all())
-        if same:
-            return index, references, list(self._previous.chunks), True
-        index, references = self._moved(index), self._moved(references)
-        used = np.unique(index["chunk"].to_numpy())
-        chunk_numbers = np.full(len(self._previous.chunks), -1, dtype=np.int32)
-        chunk_numbers[used] = np.arange(len(used))
-        index = _renumber(index, "chunk", chunk_numbers)
-        return index, references, [self._previous.chunks[number] for number in used.tolist()], False
+            return RowsChange("", uuid4().hex, np.zeros(0, dtype=np.uint64))
+        changed, before = self._rows.changed(), self._previous.version
+        return RowsChange(before, uuid4().hex if len(changed) else before, changed)
 
-    def _index_before(self) -> pa.Table:
-        """Return the index of the last build, read once."""
-        assert self._previous is not None  # noqa: S101 - for mypy
-        if self._before is None:
-            try:
-                self._before = read_arrow(self._cache.path(self._previous.index))
-            except (OSError, pa.ArrowInvalid):
-                raise CacheDamaged(self._cache.directory) from None
-            if not self._before.schema.equals(INDEX):  # of another program
-                raise CacheDamaged(self._cache.directory)
-        return self._before
-
-    def _moved(self, rows: pa.Table) -> pa.Table:
-        """Return those of the last build's rows that are kept, with the present numbers of their files and lines."""
-        files, lines = rows["file"].to_numpy(), rows["line"].to_numpy()
-        numbers = self._files.moved[files] if len(files) else np.zeros(0, dtype=np.int32)
-        if self._kept_units:
-            numbers, lines = numbers.copy(), lines.copy()
-        for number, (before, kept) in self._kept_units.items():
-            at = np.flatnonzero(files == before)
-            moved = kept.moved_lines(lines[at])
-            lines[at] = moved
-            numbers[at] = np.where(moved < 0, -1, number)
-        keep = numbers >= 0
-        if not keep.all():
-            rows, numbers, lines = _kept_rows(rows, keep), numbers[keep], lines[keep]
-        return _replace(_replace(rows, "file", numbers), "line", lines)
-
-    def _compact(self, index: pa.Table, chunks: list[str]) -> tuple[pa.Table, list[str]] | None:
-        """Join small chunks if there are many, so that the chunks of single edits do not add up."""
-        chunk_of_row = index["chunk"].to_numpy()
-        rows = np.bincount(chunk_of_row, minlength=len(chunks))
-        sizes = np.bincount(chunk_of_row, weights=index["size"].to_numpy(), minlength=len(chunks))
-        is_small = (rows < SMALL_ROWS) & (sizes < SMALL_BYTES)
-        small = np.flatnonzero(is_small)
-        if len(small) <= MANY_SMALL:
-            return None
-        names = [name for name, joined in zip(chunks, is_small.tolist(), strict=True) if not joined]
-        indexes = [_renumber(index, "chunk", np.where(is_small, -1, np.cumsum(~is_small) - 1).astype(np.int32))]
-        parts = np.cumsum(sizes[small]) // JOINED_BYTES
-        for part in np.unique(parts).tolist():
-            numbers = small[parts == part]
-            moved = index.filter(pa.array(np.isin(chunk_of_row, numbers)))
-            moved, name = self._joined(moved, [(number, chunks[number]) for number in numbers.tolist()])
-            indexes.append(_replace(moved, "chunk", np.full(len(moved), len(names), dtype=np.int32)))
-            names.append(name)
-        return pa.concat_tables(indexes).combine_chunks(), names
-
-    def _joined(self, index: pa.Table, chunks: list[tuple[int, str]]) -> tuple[pa.Table, str]:
-        """Join chunks, given by number and name; ``index`` has their records. Return index and name of the new one."""
-        index = index.take(pc.sort_indices(index, sort_keys=[("chunk", "ascending"), ("row", "ascending")]))
-        chunk_of_row, rows = index["chunk"].to_numpy(), index["row"].to_numpy()
-        pieces = []
-        for number, name in chunks:
-            reader = ChunkReader(self._cache.path(name))
-            pieces.append(reader.take(rows[chunk_of_row == number]))
-            reader.close()
-        keys = index.append_column("draft", pc.not_equal(index["state"], 0))
-        order = pc.sort_indices(keys, sort_keys=CHUNK_ORDER)
-        joined = self._cache.new_name("rows")
-        # Combined first: taking rows out of a table of many pieces costs as much as there are pieces, for every batch.
-        write_arrow(pa.concat_tables(pieces).combine_chunks(), self._cache.path(joined), order)
-        return _replace(index.take(order), "row", np.arange(len(index), dtype=np.int32)), joined
-
-
-class CacheDamaged(Exception):
-    """A file of the build cache cannot be read: forget the cache and compile everything."""
+    def _firsts(self) -> dict[int, np.ndarray[Any, Any]]:
+        """Return the lines before each unit of large files, by the number of the file."""
+        numbers = {path: number for number, path in enumerate(self._files.paths)} if self._units else {}
+        return {
+            numbers[path]: np.cumsum([0, *(unit.lines for unit in units)])[:-1] for path, units in self._units.items()
+        }
 
 
 def _digest(definitions: Definitions, api: Api) -> str:
@@ -466,29 +392,6 @@ def _pages(definitions: Definitions) -> list[Any]:
     if not any(source.page_url for source in definitions.sources.values()):
         return []
     return [[(api.uid, api.endpoint, api.kind) for api in definitions.workspace.apis], definitions.sources]
-
-
-def _renumber(table: pa.Table, column: str, numbers: np.ndarray[Any, Any]) -> pa.Table:
-    """Replace the numbers in a column by ``numbers[number]``; rows that become negative are left out."""
-    mapped = numbers[table[column].to_numpy()] if len(table) else np.zeros(0, dtype=np.int32)
-    keep = mapped >= 0
-    if keep.all():
-        return _replace(table, column, mapped)
-    return _replace(_kept_rows(table, keep), column, mapped[keep])
-
-
-def _kept_rows(table: pa.Table, keep: np.ndarray[Any, Any]) -> pa.Table:
-    """Return these rows of a table; where few lie between the others, nothing is copied."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
-    if len(edges) > 2 * _FEW_RUNS:
-        return table.filter(pa.array(keep))
-    runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-    return pa.concat_tables([table.slice(0, 0), *(table.slice(first, end - first) for first, end in runs)])
-
-
-def _replace(table: pa.Table, column: str, values: np.ndarray[Any, Any]) -> pa.Table:
-    at = table.schema.get_field_index(column)
-    return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
 
 
 def _repeated(api: Api, kind: str, what: str, count: int) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 from blake3 import blake3
 
 from snapshots.aliases.reading import Renamed
-from snapshots.build.cache import AT_WORK, DEADLY, BuildCache, Findings, UnitState
-from snapshots.build.chunks import REFERENCES, chunk_columns, references_of, write_chunk
+from snapshots.build.cache import AT_WORK, DEADLY, Findings, UnitState
+from snapshots.build.cached_rows import Chunk, write_compiled
+from snapshots.build.chunks import chunk_columns
 from snapshots.build.workers import BuildWorkers, WorkerDied
 from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated
@@ -67,9 +66,8 @@ class CompiledPiece:
     """The outcome of a piece of work."""
 
     piece: Piece
-    chunk: tuple[str, pa.Table] | None
-    """Name and index of the chunk; ``None`` when there is no row."""
-    references: pa.Table
+    chunk: Chunk | None
+    """The rows and references; ``None`` when there are none."""
     findings: dict[int, Findings]
     digests: dict[int, str]
     """Content digest of each file."""
@@ -207,44 +205,38 @@ class PieceCompiler:
             return self._compile_units(piece, api, compiler)
         findings: dict[int, Findings] = {}
         digests: dict[int, str] = {}
-        for number, source, git in piece.files:
+        for at, (number, source, git) in enumerate(piece.files):
             problems = Problems()
             data = self._read(source, problems)
             if data is not None:
                 digests[number] = content_digest(data)
-            findings[number] = self._compile(piece, compiler, number, source, git, data, problems)
-        rows = compiler.rows()
-        return CompiledPiece(piece, self._chunk(api, rows), references_of(rows), findings, digests)
+            findings[number] = self._compile(piece, compiler, at, source, git, data, problems)
+        return CompiledPiece(piece, self._chunk(piece, api, compiler.rows()), findings, digests)
 
     def _compile_units(self, piece: Piece, api: Api, compiler: ApiCompiler) -> CompiledPiece:
-        """Compile units of a file; while that lasts, a unit's number stands for that of a file."""
-        [(number, source, git)] = piece.files
+        """Compile units of a file."""
+        [(_, source, git)] = piece.files
         units: dict[int, UnitState] = {}
-        for at, unit in piece.units:
+        for at, (position, unit) in enumerate(piece.units):
             problems = Problems()
             data = self._read(source, problems, unit)
             found = self._compile(piece, compiler, at, source, git, data, problems)
             encoded = msgspec.Raw(msgspec.msgpack.encode(found))
             # What could not be read has no digest that a unit has.
-            units[at] = UnitState(unit_digest(data) if data else b"", data.count(b"\n") if data else 0, encoded)
-        rows = compiler.rows()
-        references = _of_file(references_of(rows), number, piece.units)
-        chunk = self._chunk(api, rows)
-        if chunk is not None:
-            chunk = (chunk[0], _of_file(chunk[1], number, piece.units))
-        return CompiledPiece(piece, chunk, references, {}, {}, units)
+            units[position] = UnitState(unit_digest(data) if data else b"", data.count(b"\n") if data else 0, encoded)
+        return CompiledPiece(piece, self._chunk(piece, api, compiler.rows()), {}, {}, units)
 
     def _compile(
         self,
         piece: Piece,
         compiler: ApiCompiler,
-        number: int,
+        at: int,
         source: SourceFile,
         git: GitRange | None,
         data: bytes | None,
         problems: Problems,
     ) -> Findings:
-        """Compile the content of a file, or of a unit, under a number; return what was found in it."""
+        """Compile the content of a file, or of a unit, by its position in the piece; return what was found in it."""
         repeated = Repeated()
         if data is not None:
             documents = read_documents(
@@ -255,16 +247,17 @@ class PieceCompiler:
                 self._definitions.sources[piece.api].collection,
                 is_translation=source.lang not in (None, self._definitions.workspace.main_language),
             )
-            compiler.compile(source, number, documents, problems, repeated, git, piece.uncommitted_at)
+            compiler.compile(source, at, documents, problems, repeated, git, piece.uncommitted_at)
         found = Findings(problems.kept, problems.counts, repeated.counts, list(self._assets.used.values()))
         self._assets.used.clear()
         return found
 
-    def _chunk(self, api: Api, rows: CompiledRows) -> tuple[str, pa.Table] | None:
-        if not rows.lang:
-            return None
-        name = BuildCache.new_name("rows")
-        return name, write_chunk(rows, chunk_columns(self._definitions.workspace, api), self.cache / name)
+    def _chunk(self, piece: Piece, api: Api, rows: CompiledRows) -> Chunk | None:
+        if piece.units:
+            sources = [(piece.files[0][0], position) for position, _ in piece.units]
+        else:
+            sources = [(number, 0) for number, _, _ in piece.files]
+        return write_compiled(self.cache, rows, chunk_columns(self._definitions.workspace, api), sources)
 
     def _read(self, source: SourceFile, problems: Problems, unit: Unit | None = None) -> bytes | None:
         try:
@@ -277,18 +270,6 @@ class PieceCompiler:
             reason = error.strerror or type(error).__name__
             problems.error(source.path, 1, "unreadable", f"cannot be read: {reason}", in_version=True)
             return None
-
-
-def _of_file(table: pa.Table, number: int, units: Sequence[tuple[int, Unit]]) -> pa.Table:
-    """Return rows whose files are units as rows of the file with this number, with its line numbers."""
-    firsts = np.zeros(max(at for at, _ in units) + 1, dtype=np.int32)
-    for at, unit in units:
-        firsts[at] = unit.first
-    lines = table["line"].to_numpy() + firsts[table["file"].to_numpy()]
-    for name, values in (("line", lines), ("file", np.full(len(table), number))):
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, table.schema.field(at), pa.array(values, pa.int32()))
-    return table
 
 
 _compiler: PieceCompiler | None = None
@@ -415,8 +396,8 @@ def _without_rows(piece: Piece) -> CompiledPiece:
     if piece.units:
         encoded = msgspec.Raw(msgspec.msgpack.encode(found))
         units = {at: UnitState(b"", 0, encoded) for at, _ in piece.units}
-        return CompiledPiece(piece, None, REFERENCES.empty_table(), {}, {}, units)
-    return CompiledPiece(piece, None, REFERENCES.empty_table(), {number: found}, {})
+        return CompiledPiece(piece, None, {}, {}, units)
+    return CompiledPiece(piece, None, {number: found}, {})
 
 
 def _size(piece: Piece) -> int:

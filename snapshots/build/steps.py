@@ -13,14 +13,16 @@ import numpy as np
 
 from snapshots.build import pieces
 from snapshots.build.cache import BuildCache
+from snapshots.build.cached_rows import CacheDamaged
 from snapshots.build.checks import CheckedApi, check, check_references
 from snapshots.build.data_files import CacheUnreadable, write_files
-from snapshots.build.file_plans import PlannedFile, planned_files
+from snapshots.build.file_plans import PlannedFile, Planner
 from snapshots.build.file_states import assets_of, sources_digest
-from snapshots.build.incremental import CacheDamaged, compile_workspace
+from snapshots.build.incremental import compile_workspace
 from snapshots.build.inputs import Inputs, commit_dates
 from snapshots.build.settings import WriteSettings
 from snapshots.build.workers import BuildWorkers
+from snapshots.columns import FileKind
 from snapshots.compare.compatibility import SchemaChange, breaking_changes, definition_position
 from snapshots.compile.assets import AssetUse
 from snapshots.compile.dates import CHANGED_BY_GIT, CREATED_BY_GIT
@@ -45,13 +47,18 @@ class Plan(msgspec.Struct, frozen=True):
     """The checked versions of a workspace, the data files to make of them, and what they come from."""
 
     checked: list[CheckedApi]
-    files: list[PlannedFile]
+    planners: list[Planner]
     assets: list[AssetUse]
     """The files that texts name, by path."""
     history: History
     translations: tuple[Translations, ...]
     sources: str
     """``Manifest.sources``."""
+
+    @property
+    def files(self) -> list[PlannedFile]:
+        """The data files."""
+        return [file for planner in self.planners for file in planner.files()]
 
 
 def workers(inputs: Inputs, cache: BuildCache) -> BuildWorkers:
@@ -103,13 +110,26 @@ def plan(
     problems.merge(told(history, found))
     with ThreadPoolExecutor(1) as beside:
         references = beside.submit(check_references, workspace, checked)
-        planned = [file for api in checked for file in planned_files(workspace, api, segment_entries)]
-        translations = _translations(inputs, git, checked, published, problems)
+        planners = _planners(workspace, cache, checked, segment_entries)
+        translations = _translations(inputs, git, checked, planners, published, problems)
         problems.merge(references.result())
     assets = {asset.path: asset for api in state.apis.values() for asset in assets_of(api.files)}
     written = {uid: api.files for uid, api in state.apis.items()}
     sources = sources_digest(inputs.written, written, {path: asset.name for path, asset in assets.items()})
-    return Plan(checked, planned, [assets[path] for path in sorted(assets)], history, translations, sources)
+    return Plan(checked, planners, [assets[path] for path in sorted(assets)], history, translations, sources)
+
+
+def _planners(
+    workspace: Workspace, cache: BuildCache, checked: list[CheckedApi], segment_entries: int
+) -> list[Planner]:
+    """Plan the data files of each API, and remember them for the next build."""
+    before = cache.load_planned()
+    planners = {api.api.uid: Planner(workspace, api, segment_entries, before.get(api.api.uid)) for api in checked}
+    now = {uid: planned for uid, planner in planners.items() if (planned := planner.planned()) is not None}
+    if now != before:
+        with writing(cache.directory):
+            cache.save_planned(now)
+    return list(planners.values())
 
 
 def missing_entries(workspace: Workspace, plan: Plan, lang: str) -> tuple[str, ...]:
@@ -123,14 +143,25 @@ def missing_entries(workspace: Workspace, plan: Plan, lang: str) -> tuple[str, .
 
 
 def _translations(
-    inputs: Inputs, git: GitDates | None, checked: list[CheckedApi], published: Store | None, problems: Problems
+    inputs: Inputs,
+    git: GitDates | None,
+    checked: list[CheckedApi],
+    planners: list[Planner],
+    published: Store | None,
+    problems: Problems,
 ) -> tuple[Translations, ...]:
     """Compare translations with their originals; report those that are older, and the references that they lose."""
     workspace = inputs.definitions.workspace
     if not any(len(workspace.languages_of(api.api)) > 1 and len(api.index) for api in checked):
         return ()
     LostReferences(workspace, {api.api.uid: api for api in checked}).report(problems)
-    versions = None if published is None else VersionHistory(published.workspace(workspace.id), workspace.main_language)
+    versions = None
+    if published is not None:
+        contents: dict[tuple[str, str], dict[str, str]] = {}
+        for file in (file for planner in planners for file in planner.files()):
+            if file.kind is FileKind.PUBLISHED:
+                contents.setdefault((file.api.uid, file.lang), {})[file.segment] = file.content
+        versions = VersionHistory(published.workspace(workspace.id), workspace.main_language, contents)
 
     def in_versions(pairs: Pairs) -> Marks:
         later = np.zeros(len(pairs.originals), dtype=bool)
@@ -170,7 +201,7 @@ def _swept_on_failure(cache: BuildCache, root: Path) -> Iterator[None]:
 
 
 def write(
-    planned: list[PlannedFile],
+    planners: list[Planner],
     inputs: Inputs,
     cache: BuildCache,
     target: WorkspaceStore,
@@ -182,11 +213,11 @@ def write(
 ) -> list[DataFile]:
     """Put the planned files into a staged version, compiling all once more if rows in the cache are damaged."""
     try:
-        return write_files(planned, target, staging, workers, tell, settings, cache)
+        return write_files(planners, target, staging, workers, tell, settings, cache)
     except CacheUnreadable:
         cache.clear()
         again = plan(inputs, cache, Problems(), workers, tell, None, segment_entries)
-        return write_files(again.files, target, staging, workers, tell, settings, cache)
+        return write_files(again.planners, target, staging, workers, tell, settings, cache)
 
 
 def breaking(inputs: Inputs, target: WorkspaceStore, before: str | None) -> list[tuple[SchemaChange, str, int]]:

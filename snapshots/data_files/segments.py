@@ -17,8 +17,6 @@ from snapshots.columns import ALL
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-SEGMENT_ENTRIES: Final = 8192
-"""The most entries of a segment."""
 NUMBER_BITS: Final = 64
 _MOST_SHARED: Final = 32
 
@@ -38,10 +36,23 @@ def entry_numbers(ids: Iterable[str]) -> Ints:
     return np.frombuffer(b"".join(map(number_bytes, ids)), ">u8").astype(np.uint64)
 
 
+def entry_digests(ids: Iterable[str]) -> tuple[Ints, Ints]:
+    """Return the numbers of the entries with these IDs, and the next 64 bits of the same digests, as uint64."""
+    digests = b"".join(sha256(one.encode()).digest()[: 2 * NUMBER_BITS // 8] for one in ids)
+    both = np.frombuffer(digests, ">u8").astype(np.uint64).reshape(-1, 2)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
 def shared_bits(segment: str) -> int:
     """Return how many bits, or more, the numbers of a segment's entries have in common at their beginning; none for a
     file of before there were segments."""
     return 0 if segment == ALL else min(len(segment), _MOST_SHARED)
+
+
+def numbers_of(segment: str) -> tuple[int, int]:
+    """Return the least and the greatest number that an entry of a segment can have."""
+    bits = "" if segment == ALL else segment
+    return int(bits.ljust(NUMBER_BITS, "0"), 2), int(bits.ljust(NUMBER_BITS, "1"), 2)
 
 
 class Division:
@@ -49,9 +60,8 @@ class Division:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names: Final = tuple(names)
-        bits = ["" if name == ALL else name for name in names]
-        self._starts: Final = [int(one.ljust(NUMBER_BITS, "0"), 2) for one in bits]
-        self._lasts: Final = [int(one.ljust(NUMBER_BITS, "1"), 2) for one in bits]
+        self._starts: Final = [numbers_of(name)[0] for name in names]
+        self._lasts: Final = [numbers_of(name)[1] for name in names]
 
     def of_number(self, number: int) -> int | None:
         """Return the position of the segment that an entry with this number is in, ``None`` where there is none."""

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 from zlib import crc32
 
 import msgspec
-import numpy as np
 from blake3 import blake3
-
-Ints: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 UNIT_BYTES: Final = 512 << 10
 """Bytes of a unit at least."""
@@ -75,37 +72,11 @@ def unit_digest(data: bytes) -> bytes:
     return blake3(data).digest(16)
 
 
-class KeptUnits(msgspec.Struct, frozen=True):
-    """The units of a file that are as they were in the last build."""
-
-    before: dict[int, int]
-    """Their positions in the last build, by their positions now."""
-    _old_firsts: list[int]
-    _new_firsts: list[int]
-
-    def moved_lines(self, lines: Ints) -> Ints:
-        """Return the present number of each of the file's lines, given as it was; -1 for one that is not kept."""
-        firsts = np.array(self._old_firsts)
-        units = np.searchsorted(firsts, lines - 1, side="right") - 1
-        now = np.full(len(firsts), -1)
-        shift = np.zeros(len(firsts), np.int64)
-        for at, old in self.before.items():
-            now[old] = at
-            shift[old] = self._new_firsts[at] - self._old_firsts[old]
-        moved: Ints = np.where(now[units] < 0, -1, lines + shift[units])
-        return moved
-
-
-def kept_units(cut: CutFile, digests: Sequence[bytes | None], lines: Sequence[int]) -> KeptUnits:
-    """Return the units of a file that have the bytes of units of the last build. These are given by their digests,
-    ``None`` for one that is not usable, and their numbers of line ends."""
+def kept_units(cut: CutFile, digests: Sequence[bytes | None]) -> dict[int, int]:
+    """Return the units of a file that have the bytes of units of the last build: their positions then, by those now.
+    The units of the last build are given by their digests, ``None`` for one that is not usable."""
     known: dict[bytes, list[int]] = {}
     for at, digest in enumerate(digests):
         if digest is not None:
             known.setdefault(digest, []).append(at)
-    found = {}
-    for at, unit in enumerate(cut.units):
-        if known.get(unit.digest):
-            found[at] = known[unit.digest].pop(0)
-    firsts = np.cumsum([0, *lines])[:-1].tolist()
-    return KeptUnits(found, firsts, [unit.first for unit in cut.units])
+    return {at: known[unit.digest].pop(0) for at, unit in enumerate(cut.units) if known.get(unit.digest)}

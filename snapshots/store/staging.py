@@ -160,7 +160,7 @@ def _finish(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-        with suppress(PermissionError):  # linked from a version that another user built
+        if mode & 0o222:  # else it is linked, and a change of its mode would have to be brought to the disk again
             os.fchmod(descriptor, mode & ~0o222)
         # Plain fsync: on macOS the manifest's F_FULLFSYNC empties the drive's cache for all files at once.
         os.fsync(descriptor)

@@ -49,7 +49,8 @@ class Pairs(msgspec.Struct, frozen=True):
 
     def ids(self, chosen: Marks) -> list[str]:
         """Return the IDs of some of the entries, sorted."""
-        ids: list[str] = sorted(self.api.index["id"].take(pa.array(self.translations[chosen])).to_pylist())
+        rows = self.translations[chosen]
+        ids: list[str] = sorted(self.api.index["id"].take(pa.array(rows)).to_pylist()) if len(rows) else []
         return ids
 
 
@@ -86,7 +87,8 @@ def compared_translations(
 def missing_translations(workspace: Workspace, api: CheckedVersions, lang: str) -> list[str]:
     """Return the IDs of the entries that are published in the main language and not in this one, sorted."""
     originals, translations = _positions(workspace, api, lang)
-    found: list[str] = sorted(api.ids.take(pa.array(np.flatnonzero((originals >= 0) & (translations < 0)))).to_pylist())
+    missing = originals[(originals >= 0) & (translations < 0)]
+    found: list[str] = sorted(api.index["id"].take(pa.array(missing)).to_pylist())
     return found
 
 
@@ -113,7 +115,7 @@ def _positions(workspace: Workspace, api: CheckedVersions, lang: str) -> list[In
     positions = []
     for one in (workspace.main_language, lang):
         rows = np.flatnonzero(published & (languages == workspace.languages.index(one)))
-        of_entry = np.full(len(api.ids), -1, dtype=np.int64)
+        of_entry = np.full(len(api.firsts), -1, dtype=np.int64)
         of_entry[api.entries[rows]] = rows
         positions.append(of_entry)
     return positions

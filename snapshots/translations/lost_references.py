@@ -22,6 +22,7 @@ from snapshots.translations.model import LOST_REFERENCE
 from snapshots.translations.versions import CheckedVersions
 
 Marks: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
+Rows: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 
 class LostReferences(msgspec.Struct):
@@ -30,7 +31,7 @@ class LostReferences(msgspec.Struct):
     workspace: Workspace
     apis: Mapping[str, CheckedVersions]
     """By ``uid``."""
-    _ids: dict[tuple[str, int | None], pa.Array] = msgspec.field(default_factory=dict)
+    _numbers: dict[tuple[str, int | None], pa.Array] = msgspec.field(default_factory=dict)
 
     def report(self, problems: Problems) -> None:
         """Add a warning for every reference that a translation loses."""
@@ -39,58 +40,58 @@ class LostReferences(msgspec.Struct):
                 continue
             languages = api.references["lang"].to_numpy()
             fields = api.references["field"].to_numpy()
+            numbers = api.references["number"].to_numpy()
             for number, one in enumerate(reference_checks(api.api)):
                 if not all(uid in self.apis for uid in one.targets):
                     continue
                 for language in np.unique(languages[(fields == number) & (languages > 0)]).tolist():
                     rows = np.flatnonzero((fields == number) & (languages == language))
-                    self._report(api, one, language, api.references.take(pa.array(rows)), problems)
+                    targets = pa.array(numbers[rows])
+                    published = self._are_in(targets, [self._published(uid) for uid in one.targets])
+                    there = self._are_in(targets, [self._numbers_of(uid, language) for uid in one.targets])
+                    self._report(api, one, language, rows[published & ~there], problems)
 
     def _report(
-        self, api: CheckedVersions, check: ReferenceCheck, language: int, references: pa.Table, problems: Problems
+        self, api: CheckedVersions, check: ReferenceCheck, language: int, lost: Rows, problems: Problems
     ) -> None:
-        targets = references["target"].combine_chunks()
-        published = self._are_in(targets, [self._published(uid) for uid in check.targets])
-        lost = published & ~self._are_in(targets, [self._ids_of(uid, language) for uid in check.targets])
         lang = self.workspace.languages[language]
-        found = references.filter(pa.array(lost))
-        for row in found.slice(0, KEPT_PER_KIND).to_pylist():
+        shown = api.references.take(pa.array(lost[:KEPT_PER_KIND])).to_pylist() if len(lost) else []
+        for row in shown:
             message = (
                 f"{check.path.name}: {row['target']!r} is not translated into {lang}, so requests with lang={lang} get "
                 "this entry without it; translate it, or have them ask for lang_fallback=true"
             )
             problems.warning(api.files[row["file"]], row["line"], LOST_REFERENCE, message, item=row["item"])
-        problems.add_uncounted([("warning", LOST_REFERENCE, max(0, len(found) - KEPT_PER_KIND))])
+        problems.add_uncounted([("warning", LOST_REFERENCE, max(0, len(lost) - KEPT_PER_KIND))])
 
     @staticmethod
-    def _are_in(targets: pa.Array, ids: list[pa.Array]) -> Marks:
-        """Return whether each target is among the IDs of one of the APIs that it is looked for in."""
+    def _are_in(targets: pa.Array, entries: list[pa.Array]) -> Marks:
+        """Return whether each target is among the entries of one of the APIs that it is looked for in."""
         found = np.zeros(len(targets), dtype=bool)
-        for one in ids:
+        for one in entries:
             found |= np.asarray(pc.is_in(targets, value_set=one))
         return found
 
     def _published(self, uid: str) -> pa.Array:
-        """Return the IDs of the entries that are published in some language: only these have anything to lose."""
-        known = self._ids.get((uid, None))
+        """Return the numbers of the entries that are published in some language: only these have anything to lose."""
+        known = self._numbers.get((uid, None))
         if known is None:
             index = self.apis[uid].index
-            known = self._ids[uid, None] = _ids(index.filter(pc.equal(index["state"], LIVE))["id"])
+            is_live = index["state"].to_numpy() == LIVE
+            known = self._numbers[uid, None] = pa.array(index["number"].to_numpy()[is_live])
         return known
 
-    def _ids_of(self, uid: str, language: int) -> pa.Array:
-        """Return the IDs of the versions in a language, drafts and those left out for an error included; of an API
-        without translations, those in the main language."""
+    def _numbers_of(self, uid: str, language: int) -> pa.Array:
+        """Return the numbers of the entries that have a version in a language, drafts and those left out for an error
+        included; of an API without translations, in the main language."""
         api = self.apis[uid]
         if not api.api.multilingual:
             language = 0
-        known = self._ids.get((uid, language))
+        known = self._numbers.get((uid, language))
         if known is None:
             left_out = api.references.filter(pc.equal(api.references["field"], LEFT_OUT))
-            of_language = [table.filter(pc.equal(table["lang"], language)) for table in (api.index, left_out)]
-            known = self._ids[uid, language] = _ids(of_language[0]["id"], of_language[1]["target"])
+            of_language = [
+                table["number"].to_numpy()[table["lang"].to_numpy() == language] for table in (api.index, left_out)
+            ]
+            known = self._numbers[uid, language] = pa.array(np.concatenate(of_language))
         return known
-
-
-def _ids(*columns: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays([pa.array([], pa.string()), *(chunk for column in columns for chunk in column.chunks)])

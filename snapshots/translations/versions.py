@@ -20,20 +20,22 @@ class CheckedVersions(Protocol):
 
     @property
     def index(self) -> pa.Table:
-        """Return a row for each version, with ``file``, ``line``, ``item``, ``lang``, ``state``, ``id``, ``digest``."""
+        """Return a row for each version, with ``file``, ``line``, ``item``, ``lang``, ``state``, ``id``, ``digest``,
+        and the ``number`` of its entry."""
 
     @property
     def references(self) -> pa.Table:
-        """Return a row for each reference, with ``file``, ``line``, ``item``, ``lang``, ``field``, ``target``."""
+        """Return a row for each reference, with ``file``, ``line``, ``item``, ``lang``, ``field``, ``target``,
+        and the ``number`` of the entry that it leads to."""
 
     @property
     def files(self) -> Sequence[str]:
         """Return the paths of the files, by the numbers in ``file``."""
 
     @property
-    def ids(self) -> pa.Array:
-        """Return the distinct IDs."""
+    def firsts(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return a row of each entry."""
 
     @property
     def entries(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return the position in ``ids`` of each version's ID."""
+        """Return the position in ``firsts`` of each version's entry."""

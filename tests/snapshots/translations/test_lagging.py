@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from snapshots.build.build import CheckResult, build, examine
+from snapshots.columns import SEGMENT_ENTRIES
 from snapshots.store.store import open_store
 from snapshots.translations.model import LAGGING, Translations
 
@@ -119,7 +120,8 @@ def test_commits_tell_who_changed_later(tmp_path: Path, uncommitted: bool) -> No
     assert seen > 10
 
 
-def test_versions_in_the_store_tell_it_without_git(tmp_path: Path) -> None:
+@pytest.mark.parametrize("segment_entries", [SEGMENT_ENTRIES, 2])
+def test_versions_in_the_store_tell_it_without_git(tmp_path: Path, segment_entries: int) -> None:
     seen = 0
     for seed in range(3):
         site, random, store = Site(tmp_path / f"w{seed}"), Random(seed), open_store(tmp_path / f"store{seed}")
@@ -129,9 +131,9 @@ def test_versions_in_the_store_tell_it_without_git(tmp_path: Path) -> None:
             expected = site.expected()
             if number > 3:
                 assert told(examine(site.root, tmp_path / f"other{seed}", published=store)) == expected
-            built = build(site.root, store, now=1_790_000_000_000 + number)
+            built = build(site.root, store, now=1_790_000_000_000 + number, segment_entries=segment_entries)
             assert told(CheckResult(built.problems, built.translations)) == expected
-            again = build(site.root, store, now=1_790_000_000_000 + 100 + number)
+            again = build(site.root, store, now=1_790_000_000_000 + 100 + number, segment_entries=segment_entries)
             assert (again.changed, again.translations) == (False, built.translations)
             seen += sum(len(names) for _, _, names in expected)
     assert seen > 10

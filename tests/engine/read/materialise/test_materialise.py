@@ -25,8 +25,8 @@ from engine.read.materialise.materialise import drop_pruned
 from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.reader.reader import QueryTimeout, Reader, ReaderSettings, SnapshotUnusable, open_reader
 from engine.read.reader.statement import Statement
-from snapshots.columns import FileKind, indexed_fields
-from snapshots.data_files.segments import SEGMENT_ENTRIES, entry_number
+from snapshots.columns import SEGMENT_ENTRIES, FileKind, indexed_fields
+from snapshots.data_files.segments import entry_number
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from snapshots.search.index import write_search_index
 from snapshots.store.manifest import FORMAT, DataFile, Manifest

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from engine.read.files.array_file import ArrayFile
 from engine.read.files.row_arrays import BODY_STARTS, CHECKS
 from engine.read.materialise.write_bodies import BodiesWriter
-from snapshots.columns import OWN
-from snapshots.data_files.segments import SEGMENT_ENTRIES
+from snapshots.columns import OWN, SEGMENT_ENTRIES
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
 from snapshots.times import format_datetime
 from tests.stores.snapshot_builder import write_snapshot

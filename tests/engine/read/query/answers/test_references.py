@@ -12,7 +12,7 @@ import pytest
 from engine.access.drafts.keys import derived_draft_key
 from engine.read.reader.reader import Reader, SnapshotUnusable, open_reader
 from engine.read.reader.statement import Statement
-from snapshots.data_files.segments import SEGMENT_ENTRIES
+from snapshots.columns import SEGMENT_ENTRIES
 from snapshots.model import Api, ApiKind, Field, FieldType, Workspace
 from tests.generated.asked import asked
 from tests.stores.snapshot_builder import write_snapshot
