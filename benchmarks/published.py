@@ -5,12 +5,12 @@
     python -m benchmarks.published --only none
 
 Runs the benchmarks one after the other, keeps their figures in ``figures.json`` beside this file, each with its date,
-and rewrites the part of docs/benchmarks.md between the two marks, and docs/pictures/sizes.svg, from what is kept. A
+and rewrites the part of docs/benchmarks.md between the two marks, and its charts in docs/pictures, from what is kept. A
 part that is not run, or that needs a folder or an archive that is not given, keeps its older figures.
 
 ``--work`` holds the stores of ``reading/sizes.py`` for another run; ``--bench`` is the folder of the peers' bench,
 whose work folder ``BENCH_WORK`` names, as ``reading/peers.py`` has it; ``--tldr`` is the archive of
-``building/tldr.py`` and ``--million`` the folder of ``building/million.py``.
+``building/tldr.py``, ``--million`` the folder of ``building/million.py``, ``--edits`` that of ``building/edits.py``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.building import edits_chart, edits_table
 from benchmarks.reading.sizes import QUESTIONS, TERMS
 from benchmarks.reading.sizes_chart import draw
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 CHART = HERE.parent / "docs" / "pictures" / "sizes.svg"
+EDITS_CHART = HERE.parent / "docs" / "pictures" / "edits.svg"
 FIGURES = HERE / "figures.json"
 BEGIN, END = "<!-- figures: written by benchmarks/published.py -->", "<!-- end of figures -->"
 PEERS = "ours,ours-cold,postgrest,postgrest-nototal,roapi,datasette,json-server,directus,strapi,uvicorn-bare"
@@ -66,6 +68,7 @@ def parts(options: argparse.Namespace) -> dict[str, PublishedPart]:
         "search": PublishedPart(["reading.search", "--entries", "100000"], 6),
         "tldr": PublishedPart(["building.tldr", str(options.tldr), "--rounds", "3"], 2, needs="tldr"),
         "million": PublishedPart(["building.million", "--work", str(options.million), "--keep"], 15, needs="million"),
+        "edits": PublishedPart(["building.edits", "--work", str(options.edits)], 60, needs="edits"),
         "dev": PublishedPart(["building.dev_rebuild"], 2),
         "rate limit": PublishedPart(["reading.rate_limit"], 1),
         "views": PublishedPart(["page_views", "--json", "record"], 1),
@@ -280,6 +283,9 @@ def section(kept: dict[str, Any]) -> str:
         blocks += [sizes_table(kept["sizes"]["figures"]), "Measured by `python -m benchmarks.reading.sizes`."]
     if "peers" in kept:
         blocks += [peers_table(kept["peers"]["figures"]), "Measured by `python -m benchmarks.reading.peers BENCH`."]
+    if "edits" in kept:
+        blocks += ["![Time until one changed entry is served](pictures/edits.svg)"]
+        blocks += [*edits_table.tables(kept["edits"]["figures"]), "Measured by `python -m benchmarks.building.edits`."]
     rows = [row for name, make in ROWS.items() if name in kept for row in make(kept[name]["figures"])]
     if rows:
         lines = [("what", "figure", "target", "measured by"), ("---",) * 4]
@@ -297,6 +303,8 @@ def rewrite(kept: dict[str, Any]) -> None:
     PAGE.write_text(f"{before}{BEGIN}\n\n{section(kept)}\n\n{END}{after}", encoding="utf-8")
     if "sizes" in kept and len(kept["sizes"]["figures"]) > 1:
         draw(kept["sizes"]["figures"], CHART)
+    if "edits" in kept:
+        edits_chart.draw(kept["edits"]["figures"], EDITS_CHART)
 
 
 def main() -> None:
@@ -309,6 +317,7 @@ def main() -> None:
     parser.add_argument("--rounds", default="2", help="of the peers' bench, 20 minutes each")
     parser.add_argument("--tldr", type=Path, help="the archive of building/tldr.py")
     parser.add_argument("--million", type=Path, help="where building/million.py may put 20 GB, which stay there")
+    parser.add_argument("--edits", type=Path, help="where building/edits.py may put 20 GB, which stay there")
     options = parser.parse_args()
     known = parts(options)
     wanted = list(known) if options.only is None else [name for name in options.only.split(",") if name != "none"]
