@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from engine.timeline.changes import changes
 from engine.timeline.compared_files import ComparedFiles
 from engine.timeline.points import Point
-from snapshots.build.chunks import arrow_field
+from snapshots.build.cached.chunks import arrow_field
 from snapshots.columns import DIGEST_COLUMN, JSON_COLUMN, OWN, Column, FileKind, columns, own_member
 from snapshots.model import ALWAYS, NEVER, Api, ApiKind, Workspace
 from snapshots.store.manifest import FORMAT, MANIFEST, DataFile, Manifest, encode_manifest

@@ -12,7 +12,7 @@ Deleting the cache, or any part of it, only costs time: a file that cannot be re
       public_url.msgpack   the server's address with which the last build made the addresses of assets
       compiling            there while files are compiled in the build's own process: left where a process died
       planned.msgpack      what data files the last build planned of each API's rows
-      *.rows               chunks (chunks.py)
+      *.rows               chunks (cached/chunks.py)
       *.index, *.refs      the index and the references of a chunk's rows
 """
 
@@ -100,7 +100,7 @@ class UnitState(msgspec.Struct):
 
 
 class ChunkState(msgspec.Struct):
-    """A chunk (chunks.py), and where its rows come from."""
+    """A chunk (cached/chunks.py), and where its rows come from."""
 
     rows: str
     """The names of its files. Rows that are in no index are not used any more."""

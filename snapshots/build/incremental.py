@@ -17,7 +17,7 @@ from msgspec.structs import replace as replace_chunk
 
 from snapshots.aliases.reading import ODD_ALIAS, Renamed
 from snapshots.build.cache import LAYOUT, ApiState, BuildCache, BuildState, Findings, UnitState
-from snapshots.build.cached_rows import GONE, CachedRows, Chunk, remembered
+from snapshots.build.cached.rows import GONE, CachedRows, Chunk, remembered
 from snapshots.build.file_states import compare, report
 from snapshots.build.old_ids.gathering import Refers, files_by_old_ids, renamed_entries
 from snapshots.build.pieces import (

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.build.chunks import ChunkReader, arrow_field
+from snapshots.build.cached.chunks import ChunkReader, arrow_field
 from snapshots.build.settings import WriteSettings
 from snapshots.columns import DIGEST_COLUMN, DRAFT_KEY_COLUMN, OWN, Column, ColumnType, own_column, own_member
 

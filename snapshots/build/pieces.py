@@ -13,8 +13,8 @@ from blake3 import blake3
 
 from snapshots.aliases.reading import Renamed
 from snapshots.build.cache import AT_WORK, DEADLY, Findings, UnitState
-from snapshots.build.cached_rows import Chunk, write_compiled
-from snapshots.build.chunks import chunk_columns
+from snapshots.build.cached.chunks import chunk_columns
+from snapshots.build.cached.rows import Chunk, write_compiled
 from snapshots.build.workers import BuildWorkers, WorkerDied
 from snapshots.compile.assets import Assets
 from snapshots.compile.entries import ApiCompiler, Repeated

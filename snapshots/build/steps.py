@@ -13,7 +13,7 @@ import numpy as np
 
 from snapshots.build import pieces
 from snapshots.build.cache import BuildCache
-from snapshots.build.cached_rows import CacheDamaged
+from snapshots.build.cached.rows import CacheDamaged
 from snapshots.build.checks import CheckedApi, check, check_references
 from snapshots.build.data_files import CacheUnreadable, write_files
 from snapshots.build.file_plans import PlannedFile, Planner

@@ -17,7 +17,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from snapshots.build.chunks import arrow_field, arrow_type
+from snapshots.build.cached.chunks import arrow_field, arrow_type
 from snapshots.columns import (
     ALL,
     DIGEST_COLUMN,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import UNSET
 
-from snapshots.build.chunks import arrow_type
+from snapshots.build.cached.chunks import arrow_type
 from snapshots.columns import (
     ALL,
     DIGEST_COLUMN,

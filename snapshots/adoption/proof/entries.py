@@ -19,8 +19,8 @@ from snapshots.adoption.proof.texts import Text
 from snapshots.adoption.reading import documents_of
 from snapshots.adoption.site import Site
 from snapshots.build.build import Surveyed
+from snapshots.build.cached.chunks import ChunkReader
 from snapshots.build.checks import CheckedApi
-from snapshots.build.chunks import ChunkReader
 from snapshots.columns import JSON_COLUMN
 from snapshots.compile.dates import CHANGED_BY_GIT, GIVEN, GUESSED
 from snapshots.compile.markdown import render

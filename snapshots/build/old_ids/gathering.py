@@ -25,9 +25,9 @@ class Refers(msgspec.Struct, frozen=True):
 
     api: Api
     index: pa.Table
-    """Rows of the schema ``chunks.INDEX``."""
+    """Rows as ``CachedRows.rows`` has them."""
     references: pa.Table
-    """Rows of the schema ``chunks.REFERENCES``."""
+    """Rows as ``CachedRows.references`` has them."""
 
 
 class Claim(msgspec.Struct, frozen=True):

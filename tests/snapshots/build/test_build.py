@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from snapshots.build.build import BuildResult, build, check
-from snapshots.build.chunks import read_arrow, write_arrow
+from snapshots.build.cached.chunks import read_arrow, write_arrow
 from snapshots.build.workers import BuildWorkers, Job
 from snapshots.columns import FileKind, indexed_fields
 from snapshots.model import ALWAYS, NEVER

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import build, check
-from snapshots.build.chunks import read_arrow
+from snapshots.build.cached.chunks import read_arrow
 from snapshots.columns import FileKind, search_column
 from snapshots.definitions.workspace import load_workspace
 from snapshots.problems import Problems
@@ -76,8 +76,8 @@ def test_a_piece_without_a_single_good_row_spoils_nothing(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("small_pieces")
 def test_chunks_are_joined_without_being_in_memory_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("snapshots.build.cached_rows.SMALL_BYTES", 4_000)
-    monkeypatch.setattr("snapshots.build.cached_rows.JOINED_BYTES", 10_000)
+    monkeypatch.setattr("snapshots.build.cached.rows.SMALL_BYTES", 4_000)
+    monkeypatch.setattr("snapshots.build.cached.rows.JOINED_BYTES", 10_000)
     root, store = workspace(tmp_path / "workspace"), open_store(tmp_path / "store")
     for number in range(100):
         write_page(root, number, body=f"{number} " * 200)

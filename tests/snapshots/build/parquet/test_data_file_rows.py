@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from snapshots.build.chunks import BATCH_ROWS, ChunkReader, write_arrow
+from snapshots.build.cached.chunks import BATCH_ROWS, ChunkReader, write_arrow
 from snapshots.build.parquet import FilePlan, write_parquet
 from snapshots.build.settings import FULL
 from snapshots.columns import Column, ColumnType

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from snapshots.build.build import build, examine
-from snapshots.build.chunks import read_arrow
+from snapshots.build.cached.chunks import read_arrow
 from snapshots.store.store import Store, open_store
 from tests.sites.site_folders import write_folder
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.build.cache import BuildCache, ChunkState
-from snapshots.build.chunks import (
+from snapshots.build.cached.chunks import (
     CHUNK_ORDER,
     INDEX,
     REFERENCES,
