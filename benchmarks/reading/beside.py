@@ -1,8 +1,8 @@
 """The processor time of a request, beside that of an earlier commit, and its way through the code.
 
     git worktree add /tmp/before 415c87d
-    python -m benchmarks.reading.beside [--before /tmp/before] [--entries 10000] [--work DIR] [--rounds 81]
-            [--requests 10] [--only Q1] [--json]
+    python -m benchmarks.reading.beside [--before /tmp/before] [--entries 10000 100000] [--work DIR] [--rounds 81]
+            [--requests 10] [--only Q1 Q2] [--json | --table]
     python -m benchmarks.reading.beside --workers 2 --only kept --requests 1000
 
 Each commit serves a store that it made itself (kept below ``--work``) in a process of its own: its application behind
@@ -10,6 +10,7 @@ uvicorn's protocol, with everything a server does but without sockets. Both answ
 requests each, so that the work of others on the machine meets both alike. Prints the µs of all threads that a tenth of
 the requests stay below, since others only add to them, and the median, each with its ratio; ``page`` is any page of
 ten, ``kept`` one request over and over. Then how many modules and calls of our own code such a request passes.
+``--table`` prints Markdown: the median ms of processor time of both commits at each size, and their ratio.
 With ``--workers`` so many processes are asked at once, beside a single one unless ``--before`` is given.
 """
 
@@ -25,10 +26,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reading.sizes import FILES, QUESTIONS, questions
+from benchmarks.reading.sizes import FILES, QUESTIONS, TERMS, questions
 
 HERE = Path(__file__).resolve().parents[2]
 PAGE, KEPT = "page", "kept"
+DIFFERENT = {"one letter": 26, "two letters": 26**2}
+"""How many requests there are of a kind, of which none is to be asked twice."""
 SERVED = """
 import asyncio, json, logging, os, sys, time
 from collections import Counter
@@ -156,7 +159,7 @@ def _line_of(process: subprocess.Popen[str]) -> str:
     return line
 
 
-def measure(served: list[Served], entries: int, rounds: int, requests: int, only: str | None) -> dict[str, Any]:
+def measure(served: list[Served], entries: int, rounds: int, requests: int, only: list[str]) -> dict[str, Any]:
     """By question: the µs of each commit, modules and calls."""
     chance = random.Random(1)
     asked = questions(entries, chance)
@@ -164,13 +167,15 @@ def measure(served: list[Served], entries: int, rounds: int, requests: int, only
     first_page = asked["Q1"]()
     asked[KEPT] = lambda: first_page
     found: dict[str, Any] = {}
-    for name in (*QUESTIONS, PAGE, KEPT):
-        if only not in (None, name):
+    for name in (*QUESTIONS, *TERMS, PAGE, KEPT):
+        if only and name not in only:
             continue
         asking = asked[name]
+        most = DIFFERENT.get(name, (rounds + 2) * requests)
+        at_once = max(1, min(requests, most // 20))
         times: list[list[float]] = [[] for _ in served]
-        for number in range(rounds + 2):
-            targets = [asking() for _ in range(requests)]
+        for number in range(min(rounds + 2, most // at_once)):
+            targets = [asking() for _ in range(at_once)]
             answers = [one.ask("time", targets) for one in served]
             if any(answer["body"] != answers[0]["body"] for answer in answers):
                 shown = "\n".join(answer["body"][:200] for answer in answers)
@@ -188,39 +193,67 @@ def measure(served: list[Served], entries: int, rounds: int, requests: int, only
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", type=Path, help="a checkout of an earlier commit")
-    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--entries", type=int, nargs="+", default=[10_000])
     parser.add_argument("--work", type=Path, help="where the stores are kept for another run")
     parser.add_argument("--workers", type=int, default=1, help="processes that are asked at the same time")
     parser.add_argument("--rounds", type=int, default=81)
     parser.add_argument("--requests", type=int, default=10)
-    parser.add_argument("--only", help="one question, such as Q1")
+    parser.add_argument("--only", nargs="+", default=[], help="some questions, such as Q1")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--table", action="store_true", help="print the medians as Markdown")
     options = parser.parse_args()
     sides = [("now", HERE, options.workers)]
     if options.before:
         sides.append(("before", options.before.resolve(), options.workers))
     elif options.workers > 1:
         sides.append(("now", HERE, 1))
+    sizes: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
-        served = [
-            Served(root, work / f"{options.entries}-{name}", options.entries, workers) for name, root, workers in sides
-        ]
-        try:
-            found = measure(served, options.entries, options.rounds, options.requests, options.only)
-        finally:
-            for one in served:
-                one.close()
+        for entries in options.entries:
+            served = [Served(root, work / f"{entries}-{name}", entries, workers) for name, root, workers in sides]
+            try:
+                sizes[entries] = measure(served, entries, options.rounds, options.requests, options.only)
+            finally:
+                for one in served:
+                    one.close()
     if options.json:
-        print(json.dumps(found))
-        return
+        print(json.dumps(sizes))
+    elif options.table:
+        print(table(sizes))
+    else:
+        for entries, found in sizes.items():
+            show(entries, found)
+
+
+def table(sizes: dict[int, dict[str, Any]]) -> str:
+    """The medians in ms as Markdown, a column a size: before, now and the ratio of both, where there are two."""
+    rows = [["processor time of a request, ms", *(f"{entries:,} × 2" for entries in sizes)], ["---"] * (len(sizes) + 1)]
+    meanings = {
+        **{name: f"{name}: {meaning}" for name, meaning in QUESTIONS.items()},
+        **{t: f"Q4 with {t}" for t in TERMS},
+    }
+    for name in next(iter(sizes.values())):
+        medians = [found[name]["median"] for found in sizes.values()]
+        cells = [
+            " → ".join(f"{us / 1000:.2f}" for us in reversed(one))
+            + (f" ({one[0] / one[1]:.2f})" if len(one) > 1 else "")
+            for one in medians
+        ]
+        rows.append([meanings.get(name, name), *cells])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def show(entries: int, found: dict[str, Any]) -> None:
+    """Print the figures of one size."""
+    print(f"{entries:,} entries")
     for name, figures in found.items():
         ways = " ".join(f"{modules:4}/{calls}" for modules, calls in figures["way"])
         shown = (
             f"{label} {' '.join(f'{us:8.1f}' for us in figures[key])} us {figures[key][0] / figures[key][-1]:5.2f}"
             for key, label in (("us", "tenth"), ("median", "median"))
         )
-        print(f"{name:5} {'  '.join(shown)}  modules/calls {ways}")
+        print(f"{name:13} {'  '.join(shown)}  modules/calls {ways}")
 
 
 if __name__ == "__main__":

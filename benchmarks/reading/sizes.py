@@ -21,10 +21,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from http.client import HTTPConnection
+from itertools import cycle, product
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from benchmarks.reading.engine_queries import words
@@ -47,16 +49,21 @@ FILES = "/v1/bench/entries"
 START_LIMIT = 900.0
 
 
+def in_turns(terms: Iterable[str], chance: random.Random) -> Callable[[], str]:
+    """Terms in any order, none for a second time before each was asked for: what is found is kept."""
+    every = list(terms)
+    chance.shuffle(every)
+    return cycle(every).__next__
+
+
 def questions(entries: int, chance: random.Random) -> dict[str, Callable[[], str]]:
     """The target of the next request, by question."""
-    vocabulary = words()
+    word, two_words = in_turns(words(), chance), in_turns(words(), chance)
+    letters = [in_turns(map("".join, product(ascii_lowercase, repeat=count)), chance) for count in range(4)]
 
     def before() -> str:
         """A moment within the newest twentieth."""
         return format_datetime(BUILT - 86_400_000 - chance.randrange(entries * 50))
-
-    def letters(count: int) -> str:
-        return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=count))
 
     def listed(query: Callable[[], str]) -> Callable[[], str]:
         return lambda: f"{FILES}?depth=0&{query()}"
@@ -72,17 +79,17 @@ def questions(entries: int, chance: random.Random) -> dict[str, Callable[[], str
         "Q1": listed(lambda: f"limit=10&filters=publishedAt[less_than]{before()}"),
         "Q2": lambda: f"{FILES}/e{chance.randrange(entries):07d}?depth=0",
         "Q3": listed(lambda: f"limit=20&orders=-rating&filters={category()}[and]publishedAt[less_than]{before()}"),
-        "Q4": searched(lambda: chance.choice(vocabulary)),
+        "Q4": searched(word),
         "Q5": lambda: f"{FILES}?{expanded}&filters=publishedAt[less_than]{before()}",
         "Q6": listed(lambda: f"limit=10&offset={entries * 9 // 10}&filters=publishedAt[less_than]{before()}"),
         "Q7": listed(
             lambda: f"limit=1&fields=id&filters={category()}[and]rating[greater_than]{chance.random() * 100:.3f}"
         ),
-        "one letter": searched(lambda: f"{letters(1)}&offset={chance.randrange(1000)}"),
-        "two letters": searched(lambda: f"{letters(2)}&offset={chance.randrange(1000)}"),
-        "three letters": searched(lambda: letters(3)),
-        "two words": searched(lambda: f"{chance.choice(vocabulary)}+{chance.choice(vocabulary)}"),
-        "no hit": searched(lambda: f"zq{letters(6)}qz"),
+        "one letter": searched(lambda: f"{letters[1]()}&offset={chance.randrange(1000)}"),
+        "two letters": searched(lambda: f"{letters[2]()}&offset={chance.randrange(1000)}"),
+        "three letters": searched(letters[3]),
+        "two words": searched(lambda: f"{two_words()}+{two_words()}"),
+        "no hit": searched(lambda: f"zq{letters[3]()}{letters[3]()}qz"),
     }
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from msgspec import UNSET
 
 from engine.read.files.array_file import ArrayFile
-from engine.read.files.part_index import PartIndex
 from engine.read.files.parts import Part
 from engine.read.files.paths import bodies_file, search_file
 from engine.read.files.row_arrays import (
@@ -55,11 +54,11 @@ class OpenedPart:
         """Whether a damage was found since the part was opened."""
         self._directory: Final = directory
         self.inode: Final = bodies_file(directory).stat().st_ino
-        self._search: Final = ArrayFile(search_file(directory), part.token)
-        self._indexes: dict[tuple[str, str], PartIndex] = {}
+        self.search: Final = ArrayFile(search_file(directory), part.token)
+        """The search index of the part's texts (``search_arrays``)."""
         for source in part.files if part.is_indexed else ():
             for field in indexed_fields(part.api):
-                self._search.numbers(search_array(source.lang, field, "texts"))
+                self.search.numbers(search_array(source.lang, field, "texts"))
         self._file: Final = ArrayFile(bodies_file(directory), part.token)
         file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
@@ -117,13 +116,6 @@ class OpenedPart:
         live = is_live(self.live_from[position], self.live_until[position], now)
         return position if live and found is not None else None
 
-    def index(self, lang: str, field: str) -> PartIndex:
-        """Return the index of a field's texts in a language."""
-        found = self._indexes.get((lang, field))
-        if found is None:
-            found = self._indexes[lang, field] = PartIndex(self._search, lang, field)
-        return found
-
     def windows(self, lang: str) -> tuple[Array, Windows]:
         """Return the entry number and the live window of every version in a language. Entry numbers ascend."""
         rows = self.ranges.get(lang, range(0))
@@ -152,6 +144,5 @@ class OpenedPart:
 
     def close(self) -> None:
         """Close the files. Nothing may be read any more."""
-        self._indexes.clear()
         self._file.close()
-        self._search.close()
+        self.search.close()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-
-import numpy as np
+from typing import Final
 
 from engine.identifiers import quoted
 from engine.read.files.array_file import ArrayFile
@@ -15,8 +13,6 @@ from engine.read.files.parts import ApiParts
 from engine.read.files.paths import rows_file, tables_file, vocabulary_file
 from engine.read.files.row_arrays import PARTS, POSITIONS, ROWS
 from engine.read.files.tables import Table
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class OpenedTables:
@@ -38,24 +34,22 @@ class OpenedTables:
         """The number of the part that each row is in."""
         self.positions: Final = self._file.numbers(POSITIONS)
         """The position of each row in its part."""
-        self._rows: Final = self._file.numbers(ROWS)
+        self.rows: Final = self._file.numbers(ROWS)
+        """The row of each position in a part, part after part."""
         counts = [api.rows_of(lang) for lang in api.languages]
         self.languages: Final = {
             lang: range(end - count, end)
             for lang, count, end in zip(api.languages, counts, accumulate(counts), strict=True)
         }
         """The rows of each language."""
-        self._firsts: Final = [0, *accumulate(part.rows for part in api.parts)]
-        if not (len(self.parts) == len(self.positions) == len(self._rows) == sum(counts)):
+        self.firsts: Final = [0, *accumulate(part.rows for part in api.parts)]
+        """Where in ``rows`` each part begins."""
+        if not (len(self.parts) == len(self.positions) == len(self.rows) == sum(counts)):
             raise ValueError(f"{rows_file(directory).name} does not belong to it")
-
-    def rows_of(self, part: int) -> Array:
-        """Return the row of each position in a part."""
-        return np.asarray(self._rows[self._firsts[part] : self._firsts[part + 1]])
 
     def row(self, part: int, position: int) -> int:
         """Return the row of a position in a part."""
-        return self._rows[self._firsts[part] + position]
+        return self.rows[self.firsts[part] + position]
 
     def tables(self) -> dict[str, Table]:
         """Return the tables by language."""

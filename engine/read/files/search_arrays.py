@@ -17,6 +17,7 @@ def bits_width(rows: int) -> int:
     return -(-rows // 64) * 8
 
 
-PAIR_AT, PAIR_PARTS, PAIR_TOKENS = "pair_at", "pair_parts", "pair_tokens"
+PAIR_AT, PAIR_PARTS, PAIR_ROWS, PAIR_COUNTS = "pair_at", "pair_parts", "pair_rows", "pair_counts"
 """Of a vocabulary of several parts: for each of its tokens where its pairs begin, and after them where the last ends;
-and the pairs, each the number of a part and that of the token there."""
+and of each pair, the number of a part, where that part has the token's rows (the first of its numbers in ``rows``, or
+``~`` the line in ``bits``), and how many these are."""

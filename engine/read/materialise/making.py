@@ -69,7 +69,7 @@ class Maker:
                 for name, values in places:
                     rows.append(name, values)
             if api.has_vocabulary:
-                write_vocabulary(vocabulary_file(directory), api, paths)
+                write_vocabulary(vocabulary_file(directory), api, paths, base)
 
     @contextmanager
     def _told(self, passing: type[Exception] | tuple[()] = ()) -> Iterator[None]:

@@ -1,108 +1,225 @@
-"""Write the vocabulary of an API: the tokens of all its parts, once each, and where each part has them."""
+"""Write the vocabulary of an API: the tokens of all its parts, once each, and where each part has their rows.
+
+It is made of that of older tables, without the parts that are gone, and of the parts that those do not have; without
+older tables, of all parts. What comes of it is the same, but for the order of a token's parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.read.files.array_file import ArrayFile, ArrayFileWriter
 from engine.read.files.parts import ApiParts
-from engine.read.files.paths import CachePaths, search_file
-from engine.read.files.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
+from engine.read.files.paths import CachePaths, search_file, vocabulary_file
+from engine.read.files.search_arrays import PAIR_AT, PAIR_COUNTS, PAIR_PARTS, PAIR_ROWS, search_array
+from engine.read.materialise.base_tables import Base
 from snapshots.columns import indexed_fields
+from snapshots.search.runs import ragged
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+_PAIR_ARRAYS: Final = {PAIR_PARTS: np.uint32, PAIR_ROWS: np.int32, PAIR_COUNTS: np.uint32}
+_LINE_FEED: Final = np.frombuffer(b"\n", np.uint8)
+Arrays: TypeAlias = Callable[[str], Array]
+"""Returns one of the arrays of a field by its name."""
 
 
-def write_vocabulary(path: Path, api: ApiParts, paths: CachePaths) -> None:
-    """Write the vocabulary of an API with several parts, which are in the cache. Raises ``OSError``."""
+class Older(msgspec.Struct, frozen=True):
+    """An older vocabulary of a field."""
+
+    array: Arrays
+    numbers: Array
+    """The number that each of its parts has now, -1 for one that is gone."""
+
+
+def write_vocabulary(path: Path, api: ApiParts, paths: CachePaths, base: Base | None) -> None:
+    """Write the vocabulary of an API with several parts, which are in the cache, with the ``base`` of its tables.
+    Raises ``OSError``."""
     with ExitStack() as opened, ArrayFileWriter(path, api.token) as file:
-        files = [ArrayFile(search_file(paths.part(part.name)), part.token) for part in api.parts]
-        for one in files:
-            opened.callback(one.close)
+
+        def array_file(path: Path, token: bytes) -> ArrayFile:
+            found = ArrayFile(path, token)
+            opened.callback(found.close)
+            return found
+
+        older = None
+        known: set[int] = set()
+        if base is not None and len(base.numbers) * 2 >= len(api.parts):  # else joining all takes less time
+            with suppress(OSError, ValueError):  # there is none, or it is damaged
+                older = array_file(vocabulary_file(paths.tables(base.name)), bytes.fromhex(base.name))
+                known = set(base.numbers.values())
+        new = {
+            number: array_file(search_file(paths.part(part.name)), part.token)
+            for number, part in enumerate(api.parts)
+            if number not in known
+        }
         for lang in api.languages:
-            there = [
-                (number, files[number])
-                for number, part in enumerate(api.parts)
-                if any(one.lang == lang for one in part.files)
-            ]
+            there = {number for number, part in enumerate(api.parts) if any(one.lang == lang for one in part.files)}
             for field in indexed_fields(api.api) if there else ():
-                for name, values in joined_vocabulary(there, lang, field):
+                parts = {n: _arrays_of(one, lang, field) for n, one in new.items() if n in there}
+                before = None
+                if base is not None and older is not None and search_array(lang, field, PAIR_AT) in older.stored:
+                    before = Older(_arrays_of(older, lang, field), base.new_numbers())
+                for name, values in joined_vocabulary(parts, before):
                     file.append(search_array(lang, field, name), values)
 
 
-def joined_vocabulary(parts: Sequence[tuple[int, ArrayFile]], lang: str, field: str) -> Iterator[tuple[str, Array]]:
-    """Yield the arrays of the vocabulary of one field, whose parts are given by their numbers."""
-    words, others = _Tokens(), _Tokens()
-    for number, file in parts:
-
-        def array(name: str, file: ArrayFile = file) -> Array:
-            return file.array(search_array(lang, field, name))
-
-        counts, at = array("counts"), array("word_at")
-        words.add(number, array("words"), at, counts[: len(at) - 1], 0)
-        others.add(number, array("others"), array("other_at"), counts[len(at) - 1 :], len(at) - 1)
-    first, second = words.joined(), others.joined()
-    most_frequent = np.argsort(-first.counts, kind="stable")
-    rank = np.empty(len(most_frequent), np.int64)
-    rank[most_frequent] = np.arange(len(most_frequent))
-    texts = first.texts.take(pa.array(most_frequent))
-    yield "words", np.frombuffer(b"\n" + b"".join(texts.to_pylist()), np.uint8)
-    yield "word_at", 1 + _ends(texts)
-    yield "ordered", rank.astype(np.uint32)
-    yield "others", np.frombuffer(b"".join(second.texts.to_pylist()), np.uint8)
-    yield "other_at", _ends(second.texts)
-    yield "counts", np.concatenate([first.counts[most_frequent], second.counts]).astype(np.uint32)
-    tokens = np.concatenate([rank[first.token], second.token + len(rank)])
-    order = np.argsort(tokens, kind="stable")
-    yield PAIR_AT, np.concatenate([[0], np.cumsum(np.bincount(tokens, minlength=len(rank) + len(second.texts)))])
-    yield PAIR_PARTS, np.concatenate([first.part, second.part])[order].astype(np.uint32)
-    yield PAIR_TOKENS, np.concatenate([first.inside, second.inside])[order].astype(np.uint32)
+def _arrays_of(file: ArrayFile, lang: str, field: str) -> Arrays:
+    return lambda name: file.array(search_array(lang, field, name))
 
 
-class _Joined:
-    """Tokens of several parts: once each, by their bytes; and for each that a part has the numbers of the token, of the
-    part, and of the token there."""
+def joined_vocabulary(parts: Mapping[int, Arrays], older: Older | None) -> Iterator[tuple[str, Array]]:
+    """Yield the arrays of the vocabulary of one field. ``parts`` are those that the older one does not have, by their
+    numbers, of those that have rows in a language."""
+    words = _joined(_known(older, of_words=True), _new_tokens(parts, of_words=True), by_counts=True)
+    others = _joined(_known(older, of_words=False), _new_tokens(parts, of_words=False), by_counts=False)
+    yield "words", np.concatenate([_LINE_FEED, _content(words.texts)])
+    yield "word_at", 1 + _ends(words.texts)
+    yield "ordered", words.ordered.astype(np.uint32)
+    yield "others", _content(others.texts)
+    yield "other_at", _ends(others.texts)
+    yield "counts", np.concatenate([words.counts, others.counts]).astype(np.uint32)
+    yield PAIR_AT, np.concatenate([words.pair_at, words.pair_at[-1] + others.pair_at[1:]])
+    for name, first, second in zip(_PAIR_ARRAYS, words.pairs, others.pairs, strict=True):
+        yield name, np.concatenate([first, second])
 
-    def __init__(self, texts: pa.Array, counts: Array, token: Array, part: Array, inside: Array) -> None:
-        self.texts, self.counts, self.token, self.part, self.inside = texts, counts, token, part, inside
+
+class _Tokens(msgspec.Struct, frozen=True):
+    """Tokens of several parts, once each."""
+
+    texts: pa.LargeBinaryArray
+    """A word takes its line feed with it, which changes no order."""
+    ordered: Array
+    """The numbers of the tokens in the order of their bytes."""
+    counts: Array
+    """The rows of all parts that hold each token."""
+    pair_at: Array
+    pairs: list[Array]
+    """The arrays of ``_PAIR_ARRAYS``."""
 
 
-class _Tokens:
-    """Tokens of parts, one part after the other."""
+class _NewTokens(msgspec.Struct, frozen=True):
+    """The tokens of new parts, part after part."""
 
-    def __init__(self) -> None:
-        self._texts: list[pa.Array] = []
-        self._counts: list[Array] = [np.zeros(0, np.uint32)]
-        self._parts: list[Array] = [np.zeros(0, np.int64)]
-        self._inside: list[Array] = [np.zeros(0, np.int64)]
+    texts: pa.ChunkedArray
+    pairs: list[Array]
 
-    def add(self, part: int, texts: Array, at: Array, counts: Array, first: int) -> None:
-        """Add the tokens of a part, which are numbered from ``first`` and begin at these places of ``texts``; a word
-        takes its line feed with it, which changes no order."""
-        buffers = [None, pa.py_buffer(at), pa.py_buffer(texts)]
-        self._texts.append(pa.Array.from_buffers(pa.large_binary(), len(counts), buffers))
-        self._counts.append(counts)
-        self._parts.append(np.full(len(counts), part))
-        self._inside.append(first + np.arange(len(counts)))
 
-    def joined(self) -> _Joined:
-        """Return the tokens, once each."""
-        encoded = pa.chunked_array(self._texts, pa.large_binary()).combine_chunks().dictionary_encode()
-        order = pc.array_sort_indices(encoded.dictionary).to_numpy()
-        number = np.empty(len(order), np.int64)
-        number[order] = np.arange(len(order))
-        token = number[encoded.indices.to_numpy()]
-        counts = np.bincount(token, np.concatenate(self._counts), len(order)).astype(np.int64)
-        texts = encoded.dictionary.take(pa.array(order))
-        return _Joined(texts, counts, token, np.concatenate(self._parts), np.concatenate(self._inside))
+def _known(older: Older | None, *, of_words: bool) -> _Tokens:
+    """The tokens of an older vocabulary, without the parts that are gone; some may be in no part any more."""
+    if older is None:
+        empty = [np.zeros(0, kind) for kind in _PAIR_ARRAYS.values()]
+        nothing = np.zeros(0, np.int64)
+        return _Tokens(pa.array([], pa.large_binary()), nothing, nothing, np.zeros(1, np.int64), empty)
+    array = older.array
+    words = len(array("ordered"))
+    some = slice(0, words) if of_words else slice(words, None)
+    ends = array(PAIR_AT)[some.start : None if some.stop is None else words + 1]
+    pairs = [array(name)[ends[0] : ends[-1]] for name in _PAIR_ARRAYS]
+    texts = _texts(array, of_words=of_words)
+    counts, held = array("counts")[some].astype(np.int64), np.diff(ends)
+    parts = older.numbers[pairs[0]]
+    gone = (parts < 0).nonzero()[0]
+    if len(gone):
+        tokens = np.searchsorted(ends, gone + ends[0], side="right") - 1
+        counts -= np.bincount(tokens, pairs[2][gone], len(counts)).astype(np.int64)
+        held = held - np.bincount(tokens, minlength=len(counts))
+        stays = parts >= 0
+        parts, pairs = parts[stays], [values[stays] for values in pairs]
+    pairs[0] = parts.astype(np.uint32)
+    return _Tokens(texts, array("ordered") if of_words else np.arange(len(texts)), counts, _sums(held), pairs)
+
+
+def _new_tokens(parts: Mapping[int, Arrays], *, of_words: bool) -> _NewTokens:
+    texts: list[pa.Array] = []
+    pairs: list[tuple[Array, Array, Array]] = [(np.zeros(0, np.int64),) * 3]
+    for number, array in parts.items():
+        words = len(array("ordered"))
+        some = slice(0, words) if of_words else slice(words, None)
+        counts, lines = array("counts")[some], array("bits_at")[some]
+        rows = np.where(lines >= 0, ~lines, array("row_at")[:-1][some])
+        texts.append(_texts(array, of_words=of_words))
+        pairs.append((np.full(len(counts), number), rows, counts))
+    of_all = zip(*pairs, strict=True)
+    kinds = _PAIR_ARRAYS.values()
+    joined = [np.concatenate(values).astype(kind) for values, kind in zip(of_all, kinds, strict=True)]
+    return _NewTokens(pa.chunked_array(texts, pa.large_binary()), joined)
+
+
+def _joined(known: _Tokens, new: _NewTokens, *, by_counts: bool) -> _Tokens:
+    """Join tokens: with ``by_counts`` the most frequent come first, and else, and where as frequent, by their bytes."""
+    encoded = new.texts.combine_chunks().dictionary_encode()
+    there = pc.fill_null(pc.index_in(encoded.dictionary, value_set=known.texts), -1).to_numpy().astype(np.int64)
+    unknown = (there < 0).nonzero()[0]
+    fresh = encoded.dictionary.take(pa.array(unknown))
+    by_bytes = pc.array_sort_indices(fresh).to_numpy()
+    fresh = fresh.take(pa.array(by_bytes))
+    there[unknown[by_bytes]] = len(known.texts) + np.arange(len(fresh))
+    token = there[encoded.indices.to_numpy()]
+
+    count = len(known.texts) + len(fresh)
+    counts = np.bincount(token, new.pairs[2], count).astype(np.int64)
+    counts[: len(known.counts)] += known.counts
+    ordered = np.insert(known.ordered, _places(known, fresh), len(known.texts) + np.arange(len(fresh)))
+    ordered = ordered[counts[ordered] > 0].astype(np.int64)
+    order = ordered[np.argsort(-counts[ordered], kind="stable")] if by_counts else ordered
+    number = np.full(count, -1)
+    number[order] = np.arange(len(order))
+
+    before, added = np.zeros(count, np.int64), np.bincount(token, minlength=count)
+    before[: len(known.counts)] = np.diff(known.pair_at)
+    pair_at = _sums((before + added)[order])
+    had, has = before.nonzero()[0], added.nonzero()[0]
+    first, second = ragged(pair_at[number[had]], before[had]), ragged(pair_at[number[has]] + before[has], added[has])
+    by_token = np.argsort(token, kind="stable")
+    pairs = []
+    for name, old, more in zip(_PAIR_ARRAYS, known.pairs, new.pairs, strict=True):
+        values = np.empty(pair_at[-1], _PAIR_ARRAYS[name])
+        values[first], values[second] = old, more[by_token]
+        pairs.append(values)
+    texts = pa.concat_arrays([known.texts, fresh]).take(pa.array(order))
+    return _Tokens(texts, number[ordered], counts[order], pair_at, pairs)
+
+
+def _places(known: _Tokens, fresh: pa.LargeBinaryArray) -> Array:
+    """Return where each of the fresh tokens, which ascend, has its place among those known in the order of their
+    bytes."""
+    if not len(known.texts):
+        return np.zeros(len(fresh), np.intp)
+
+    def text(number: int) -> bytes:
+        found: bytes = known.texts[int(number)].as_py()
+        return found
+
+    return np.array([bisect_left(known.ordered, one, key=text) for one in fresh.to_pylist()], np.intp)
+
+
+def _texts(array: Arrays, *, of_words: bool) -> pa.LargeBinaryArray:
+    """The texts of the words, or of the other tokens, of a part or a vocabulary."""
+    at, texts = (array("word_at"), array("words")) if of_words else (array("other_at"), array("others"))
+    return pa.Array.from_buffers(pa.large_binary(), len(at) - 1, [None, pa.py_buffer(at), pa.py_buffer(texts)])
+
+
+def _content(texts: pa.LargeBinaryArray) -> Array:
+    """The bytes of texts, one after the other."""
+    if not len(texts):
+        return np.zeros(0, np.uint8)
+    _, at, content = texts.buffers()
+    ends = np.frombuffer(at, np.int64, len(texts) + 1, texts.offset * 8)
+    return np.frombuffer(content, np.uint8)[ends[0] : ends[-1]]
+
+
+def _sums(counts: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def _ends(texts: pa.Array) -> Array:
-    return np.concatenate([[0], np.cumsum(pc.binary_length(texts).to_numpy())]).astype(np.int64)
+    return _sums(pc.binary_length(texts).to_numpy()).astype(np.int64)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from engine.read.files.files import OpenedApi
+from engine.read.files.opened_tables import OpenedTables
+from engine.read.files.unusable import SnapshotUnusable
+from engine.read.search.postings import DamagedIndex
+from engine.read.search.row_bits import Bits, RowBits, marked_in, places_in, unpacked
 from engine.read.search.term_index import TermIndex
 from snapshots.columns import indexed_fields
 from snapshots.model import Api
@@ -24,8 +28,7 @@ class SearchIndexes:
     def __init__(self, apis: Mapping[str, OpenedApi]) -> None:
         """``apis`` are those of a version by ``uid``."""
         self._apis = apis
-        self._indexes: dict[tuple[str, str, str], TermIndex] = {}
-        self._orders: dict[tuple[str, str], tuple[Array, Array]] = {}
+        self._languages: dict[tuple[str, str], _Language | None] = {}
 
     def has(self, api: Api) -> bool:
         """Whether an API's texts are indexed; those of a version built without an index are not."""
@@ -42,52 +45,80 @@ class SearchIndexes:
     ) -> Array:
         """Return for each of an API's ``rows`` whether one of ``fields`` holds ``term``; right in ``languages`` only.
 
-        ``term`` is normalised as texts are compared. Raises what ``check`` raises, which is called now and then.
+        ``term`` is normalised as texts are compared. Raises what ``check`` raises, which is called now and then, and
+        ``SnapshotUnusable`` where an index is damaged in the cache.
         """
         marks = np.zeros(rows, dtype=bool)
         indexed = set(fields).intersection(indexed_fields(api))
         for lang in languages:
-            inside = self._rows_of(api, lang)
-            if not inside:
+            of_language = self._language(api, lang)
+            if of_language is None:
                 continue
-            found = np.zeros(len(inside), dtype=bool)
-            # The largest comes first: rows that are marked once are not looked up again.
-            for index in sorted((self._index(api, lang, field) for field in indexed), key=lambda one: -one.size):
-                index.mark_matching(term, found, check)
-            in_tables, places = self._order(api, lang)
-            hits = np.flatnonzero(found)
-            if len(hits) * _MANY < len(found):
-                marks[in_tables[hits]] = True
-            else:
-                marks[inside.start : inside.stop] = found.take(places)
+            try:
+                of_language.copy_marks(of_language.holding(indexed, term, check), marks)
+            except DamagedIndex:
+                of_language.discard()
+                raise SnapshotUnusable(f"The search index of {api.endpoint} is damaged. It is rebuilt.") from None
         return marks
 
-    def _index(self, api: Api, lang: str, field: str) -> TermIndex:
-        found = self._indexes.get((api.uid, lang, field))
+    def _language(self, api: Api, lang: str) -> _Language | None:
+        """The indexes of an API in a language, ``None`` where it has no rows."""
+        name, opened = (api.uid, lang), self._apis[api.uid]
+        if name not in self._languages:
+            tables = opened.tables
+            has_rows = tables is not None and tables.languages.get(lang)
+            self._languages[name] = _Language(opened, tables, lang) if tables is not None and has_rows else None
+        return self._languages[name]
+
+
+class _Language:
+    """The indexes of an API in one language, and the rows of the API at their places."""
+
+    def __init__(self, opened: OpenedApi, tables: OpenedTables, lang: str) -> None:
+        there = [(number, part) for number, part in enumerate(opened.parts) if lang in part.ranges]
+        ranges = [part.ranges[lang] for _, part in there]
+        self._places: Final = RowBits([len(inside) for inside in ranges])
+        self._files = {number: part.search for number, part in there}
+        self._vocabulary, self._lang = tables.vocabulary, lang
+        self._damaged = tables if tables.vocabulary is not None else there[0][1]
+        self._indexes: dict[str, TermIndex] = {}
+        self._rows: Final = tables.languages[lang]
+        # What is added to a row's position in its part for its place; and, below, to a place for where its row is.
+        begins = np.arange(len(there)) * self._places.stride - [inside.start for inside in ranges]
+        by_number = np.zeros(len(opened.parts), np.intp)
+        by_number[[number for number, _ in there]] = begins
+        inside = slice(self._rows.start, self._rows.stop)
+        place_of = by_number[np.asarray(tables.parts[inside])] + np.asarray(tables.positions[inside])
+        self._place_of = None if np.array_equal(place_of, np.arange(len(place_of))) else place_of
+        self._row_of = np.asarray(tables.rows)
+        self._firsts = np.array([tables.firsts[number] for number, _ in there]) - begins
+
+    def holding(self, fields: Iterable[str], term: str, check: Callable[[], None]) -> Bits:
+        """Return the places of the rows one of whose ``fields`` holds a term. Raises ``DamagedIndex``, and what
+        ``check`` raises."""
+        marked = self._places.spare.copy()
+        # The largest comes first: rows that are marked once are not looked up again.
+        for index in sorted(map(self._index, fields), key=lambda one: -one.size):
+            index.mark_matching(term, marked, check)
+        return marked & ~self._places.spare
+
+    def discard(self) -> None:
+        """Have the search index made again by the next process that opens a version."""
+        self._damaged.discard()
+
+    def _index(self, field: str) -> TermIndex:
+        found = self._indexes.get(field)
         if found is None:
-            opened = self._apis[api.uid]
-            parts = [part.index(lang, field) if lang in part.ranges else None for part in opened.parts]
-            joined = opened.tables.vocabulary if opened.tables is not None else None
-            found = self._indexes[api.uid, lang, field] = TermIndex(parts, joined, lang, field)
+            made = TermIndex(self._files, self._vocabulary, self._places, self._lang, field)
+            found = self._indexes[field] = made
         return found
 
-    def _rows_of(self, api: Api, lang: str) -> range:
-        tables = self._apis[api.uid].tables
-        return tables.languages.get(lang, range(0)) if tables is not None else range(0)
-
-    def _order(self, api: Api, lang: str) -> tuple[Array, Array]:
-        """Return the row in a language of each row of the indexes, which are part by part, and the other way round:
-        the place there of each row in the language."""
-        found = self._orders.get((api.uid, lang))
-        if found is None:
-            rows = [
-                opened.rows_of(number)[inside.start : inside.stop]
-                for opened in (self._apis[api.uid].tables,)
-                for number, part in enumerate(self._apis[api.uid].parts)
-                if opened is not None and (inside := part.ranges.get(lang)) is not None
-            ]
-            order = np.concatenate(rows).astype(np.intp)
-            places = np.empty(len(order), np.intp)
-            places[order - self._rows_of(api, lang).start] = np.arange(len(order))
-            found = self._orders[api.uid, lang] = (order, places)
-        return found
+    def copy_marks(self, found: Bits, marks: Array) -> None:
+        """Mark among the rows of the API those that were found at their places."""
+        if marked_in(found) * _MANY < self._places.rows:
+            places = places_in(found)
+            marks[self._row_of[places + self._firsts[places // self._places.stride]]] = True
+        else:
+            held = unpacked(found)
+            in_order = held[: self._places.rows] if self._place_of is None else held.take(self._place_of)
+            marks[self._rows.start : self._rows.stop] = in_order

@@ -4,20 +4,20 @@ A term within one word is found by the words that hold it, whose rows are known.
 their words and characters, and the texts of what is left decide. Where nearly every row holds a term, the few that are
 left over have their texts searched, in place of all the words that are left.
 
-Words are looked up once for all parts, in a vocabulary that leads on to the tokens of each part.
+Words are looked up once for all parts, in a vocabulary that leads on to the rows of each part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from engine.read.files.array_file import ArrayFile
-from engine.read.files.part_index import PartIndex
-from engine.read.files.search_arrays import PAIR_AT, PAIR_PARTS, PAIR_TOKENS, search_array
+from engine.read.files.search_arrays import PAIR_AT, PAIR_COUNTS, PAIR_PARTS, PAIR_ROWS, search_array
+from engine.read.search.postings import Pairs, Postings
+from engine.read.search.row_bits import Bits, RowBits, mark_places, marked_in, places_in, unmarked_in
 from engine.read.search.vocabulary import Vocabulary
 from snapshots.search.runs import ragged, word_runs
 
@@ -39,161 +39,138 @@ there were."""
 
 
 class TermIndex:
-    """The index of one field of an API in one language. Its rows are those of its parts, part by part."""
+    """The index of one field of an API in one language."""
 
-    def __init__(self, parts: Sequence[PartIndex | None], joined: ArrayFile | None, lang: str, field_id: str) -> None:
-        """``parts`` are those of the API, ``None`` where one has no rows in the language; ``joined`` is the file with
-        the vocabulary of all, ``None`` where only one has rows. Raises ``KeyError`` where that file has none of it."""
-        self._parts: Final = parts
-        self._firsts: Final = [0, *accumulate(0 if part is None else part.rows for part in parts)]
-        self.rows: Final = self._firsts[-1]
-        self.size: Final = sum(part.size for part in parts if part is not None)
+    def __init__(
+        self, parts: Mapping[int, ArrayFile], joined: ArrayFile | None, places: RowBits, lang: str, field_id: str
+    ) -> None:
+        """``parts`` are the search files of those parts that have rows in the language, by their numbers, and
+        ``places`` those of the rows; ``joined`` is the file with the vocabulary of all, ``None`` where there is one
+        part. Raises ``KeyError`` where a file has none of the field."""
+        files = list(parts.values())
+
+        def array(name: str) -> Array:
+            return (joined or files[0]).array(search_array(lang, field_id, name))
+
+        self.places: Final = places
+        self.vocabulary: Final = Vocabulary(array)
+        self._postings: Final = Postings(files, places, lang, field_id)
+        self.size: Final = self._postings.size
         """Bytes of all texts."""
-        there = [number for number, part in enumerate(parts) if part is not None]
-        self._only: Final = there[0] if joined is None else None
-        """The number of the part whose own tokens the vocabulary has, where it is that of one part."""
-        self.vocabulary: Final = _vocabulary(parts[there[0]], joined, lang, field_id)
+        self._is_joined = joined is not None
         if joined is not None:
-            pairs = (PAIR_AT, PAIR_PARTS, PAIR_TOKENS)
-            self._pair_at, self._pair_parts, self._pair_tokens = (
-                joined.array(search_array(lang, field_id, name)) for name in pairs
-            )
+            names = (PAIR_AT, PAIR_PARTS, PAIR_ROWS, PAIR_COUNTS)
+            self._pair_at, self._pair_parts, self._pair_rows, self._pair_counts = map(array, names)
+            self._there = np.full(max(parts) + 1, -1)
+            self._there[list(parts)] = np.arange(len(parts))
+        else:
+            self._row_at, self._bits_at = array("row_at"), array("bits_at")
 
-    def mark_matching(self, term: str, mask: Array, check: Callable[[], None]) -> None:
+    def mark_matching(self, term: str, marked: Bits, check: Callable[[], None]) -> None:
         """Mark the rows whose text holds ``term``, which is not empty and in the form texts are compared in.
 
-        What ``mask`` has marked stays so, and is not looked up. Raises what ``check`` raises, called now and then.
+        What is marked stays so, as are all spare places, and is not looked up. Raises what ``check`` raises, called now
+        and then.
         """
-        search = _Search(self, term, mask, check)
+        search = _Search(self, term, marked, check)
         runs = word_runs(term)
         if runs == [(0, len(term))]:
             search.within_words()
         elif not runs and len(term) <= 2:
             token = self.vocabulary.other(term.encode())
             if token is not None:
-                self._mark(mask, np.array([token]))
+                self._postings.mark(marked, self._pairs(np.array([token])))
         else:
             search.by_candidates(runs)
 
-    def _in_parts(self, tokens: Array) -> Iterator[tuple[PartIndex, int, Array]]:
-        """Yield the parts that have any of these tokens: with each its first row, and the numbers that they have
-        there."""
-        if self._only is not None:
-            numbers, inside = np.full(len(tokens), self._only), tokens
-        else:
-            counts = self._pair_at[tokens + 1] - self._pair_at[tokens]
-            pairs = ragged(self._pair_at[tokens], counts)
-            numbers, inside = self._pair_parts[pairs], self._pair_tokens[pairs].astype(np.intp)
-        if len(tokens) > 1:  # those of one are in the order of the parts
-            order = np.argsort(numbers, kind="stable")
-            numbers, inside = numbers[order], inside[order]
-        starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])) if len(numbers) else numbers
-        ends = [*starts[1:].tolist(), len(numbers)]
-        for number, start, end in zip(numbers[starts].tolist(), starts.tolist(), ends, strict=False):
-            part = self._parts[number]
-            if part is not None:
-                yield part, self._firsts[number], inside[start:end]
+    def _pairs(self, tokens: Array) -> Pairs:
+        """Return the parts that have these tokens, and where they have their rows."""
+        if not self._is_joined:
+            lines, number = self._bits_at[tokens], np.arange(len(tokens))
+            at = np.where(lines >= 0, ~lines, self._row_at[tokens])
+            return Pairs(number, np.zeros_like(number), at, self.vocabulary.counts[tokens].astype(np.int64))
+        begins = self._pair_at[tokens]
+        counts = self._pair_at[tokens + 1] - begins
+        pairs = ragged(begins, counts)
+        return Pairs(
+            np.repeat(np.arange(len(tokens)), counts),
+            self._there[self._pair_parts[pairs]],
+            self._pair_rows[pairs].astype(np.int64),
+            self._pair_counts[pairs].astype(np.int64),
+        )
 
-    def rows_of(self, token: int) -> Array:
-        """Return the rows that hold a token, ascending."""
-        found = [
-            part.rows_of(int(inside[0])).astype(np.int64) + first
-            for part, first, inside in self._in_parts(np.array([token]))
-        ]
-        return np.concatenate(found)
+    def holding(self, token: int) -> Bits:
+        """Return the rows that hold a token, and perhaps spare places."""
+        marked = np.zeros(self.places.parts * self.places.words, np.uint64)
+        self._postings.mark(marked, self._pairs(np.array([token])))
+        return marked
 
-    def among(self, rows: Array, token: int) -> Array:
-        """Return the members of ``rows``, which ascend, that hold a token."""
-        found = [rows[:0]]
-        for part, first, inside in self._in_parts(np.array([token])):
-            at, end = np.searchsorted(rows, (first, first + part.rows)).tolist()
-            if at < end:
-                found.append(part.among(rows[at:end] - first, int(inside[0])) + first)
-        return np.concatenate(found)
-
-    def mark(self, mask: Array, words: Array, spare: int) -> bool:
+    def mark(self, marked: Bits, words: Array, spare: int) -> bool:
         """Mark the rows that hold any of ``words``, which ascend; the most frequent come first.
 
         Returns False, leaving off, once so few rows have no mark that searching their texts costs less than marking
         the rest would, ``spare`` included.
         """
+        rows = self.places.rows
         counts = self.vocabulary.counts[words].astype(np.int64)
-        costs = np.where(counts * _DENSE > self.rows, self.rows // _DENSE_ROWS + 1, counts)
+        costs = np.where(counts * _DENSE > rows, rows // _DENSE_ROWS + 1, counts)
         rest, at, size = int(costs.sum()) + spare, 0, _FIRST_WORDS
         while at < len(words):
-            if self._is_sparing(mask, rest):
+            if self._is_sparing(marked, rest):
                 return False
             some = slice(at, at + size)
-            self._mark(mask, words[some])
+            self._postings.mark(marked, self._pairs(words[some]))
             rest -= int(costs[some].sum())
             at += size
             size = max(_FIRST_WORDS, at // 2)
-        return not self._is_sparing(mask, spare)
+        return not self._is_sparing(marked, spare)
 
-    def _mark(self, mask: Array, tokens: Array) -> None:
-        for part, first, inside in self._in_parts(tokens):
-            part.mark(mask[first : first + part.rows], inside)
-
-    def _is_sparing(self, mask: Array, rest: int) -> bool:
+    def _is_sparing(self, marked: Bits, rest: int) -> bool:
         """Whether searching texts costs less than marking, which finds rows sooner while many are unmarked."""
-        unmarked = self.rows - int(np.count_nonzero(mask))
-        return unmarked * _MARKED_MEANWHILE < min(rest, self.rows)
+        return unmarked_in(marked) * _MARKED_MEANWHILE < min(rest, self.places.rows)
 
-    def with_text(self, rows: Array, text: bytes, check: Callable[[], None]) -> Array:
-        """Return the members of ``rows``, which ascend, whose text holds ``text``. Raises what ``check`` raises."""
-        ends = np.searchsorted(rows, self._firsts).tolist()
-        found = [rows[:0]]
-        for part, first, at, end in zip(self._parts, self._firsts, ends, ends[1:], strict=False):
-            if part is not None and at < end:
-                found.append(part.with_text(rows[at:end] - first, text, check) + first)
-        return np.concatenate(found)
-
-
-def _vocabulary(part: PartIndex | None, joined: ArrayFile | None, lang: str, field_id: str) -> Vocabulary:
-    if joined is not None:
-        return Vocabulary(lambda name: joined.array(search_array(lang, field_id, name)))
-    assert part is not None  # noqa: S101 - for mypy
-    return Vocabulary(part.array)
+    def with_text(self, rows: Bits, text: bytes, check: Callable[[], None]) -> Array:
+        """Return the places of those of the rows whose text holds ``text``. Raises what ``check`` raises."""
+        return self._postings.with_text(places_in(rows), text, check)
 
 
 class _Search:
     """One term, looked up in one index."""
 
-    def __init__(self, index: TermIndex, term: str, mask: Array, check: Callable[[], None]) -> None:
+    def __init__(self, index: TermIndex, term: str, marked: Bits, check: Callable[[], None]) -> None:
         self._index = index
         self._term = term
         self._text = term.encode()
-        self._mask = mask
+        self._marked = marked
         self._check = check
 
     def within_words(self) -> None:
         """Mark the rows of a term that lies within one word wherever it stands."""
-        index, words, mask = self._index, self._index.vocabulary, self._mask
+        index, words, marked = self._index, self._index.vocabulary, self._marked
         head = min(_HEAD, words.words)
         tail = words.words - head
-        if index.mark(mask, words.holding(self._text, 0, head), tail * 4) and (
-            not tail or index.mark(mask, words.holding(self._text, head, words.words), 0)
+        if index.mark(marked, words.holding(self._text, 0, head), tail * 4) and (
+            not tail or index.mark(marked, words.holding(self._text, head, words.words), 0)
         ):
             return
-        mask[index.with_text(np.flatnonzero(~mask), self._text, self._check)] = True
+        self._mark_by_texts(~marked)
 
     def by_candidates(self, runs: list[tuple[int, int]]) -> None:
         """Mark the rows of a term that is neither one word nor part of one."""
-        index, mask = self._index, self._mask
+        index, vocabulary = self._index, self._index.vocabulary
         tokens = self._tokens(runs)
         if None in tokens:
             return
-        rows: Array | None = None
-        for token in sorted({token for token in tokens if token is not None}, key=self._index.vocabulary.count):
-            if self._index.vocabulary.count(token) == index.rows:
+        rows = ~self._marked
+        for token in sorted({token for token in tokens if token is not None}, key=vocabulary.count):
+            if vocabulary.count(token) == index.places.rows or marked_in(rows) <= _FEW:
                 break
-            if rows is None:
-                rows = index.rows_of(token)
-            elif len(rows) > _FEW:
-                rows = index.among(rows, token)
-        rows = self._narrowed(runs, rows)
-        rows = np.flatnonzero(~mask) if rows is None else rows[~mask[rows]]
-        mask[index.with_text(rows, self._text, self._check)] = True
+            rows &= index.holding(token)
+        self._mark_by_texts(self._narrowed(runs, rows))
+
+    def _mark_by_texts(self, rows: Bits) -> None:
+        """Mark those of the rows whose text holds the term."""
+        mark_places(self._marked, self._index.with_text(rows, self._text, self._check))
 
     def _tokens(self, runs: list[tuple[int, int]]) -> list[int | None]:
         """The tokens that every row with the term holds, ``None`` for one that no row holds."""
@@ -206,15 +183,15 @@ class _Search:
             found += [words.other(gram.encode()) for gram in grams]
         return found
 
-    def _narrowed(self, runs: list[tuple[int, int]], rows: Array | None) -> Array | None:
-        """The members of ``rows`` (``None``: all) with words that end as the term begins, and begin as it ends."""
+    def _narrowed(self, runs: list[tuple[int, int]], rows: Bits) -> Bits:
+        """Those of the rows with words that end as the term begins, and begin as it ends."""
         index, vocabulary = self._index, self._index.vocabulary
         for a, b in runs:
-            if (rows is not None and len(rows) <= _FEW) or (a > 0 and b < len(self._term)):
+            if (a > 0 and b < len(self._term)) or marked_in(rows) <= _FEW:
                 continue
             part = self._term[a:b].encode()
             words = vocabulary.beginning(part) if a > 0 else vocabulary.holding(part + b"\n", 0, vocabulary.words)
-            mask = np.zeros(index.rows, dtype=bool)
-            if index.mark(mask, words, 0):
-                rows = np.flatnonzero(mask) if rows is None else rows[mask[rows]]
+            marked = index.places.spare.copy()
+            if index.mark(marked, words, 0):
+                rows &= marked
         return rows

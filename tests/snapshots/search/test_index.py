@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.read.files import part_index
 from engine.read.files.array_file import ArrayFile, ArrayFileWriter
-from engine.read.files.part_index import PartIndex
 from engine.read.files.search_arrays import search_array
 from engine.read.materialise import write_search
 from engine.read.materialise.write_search import SearchWriter
 from engine.read.materialise.write_vocabulary import joined_vocabulary
-from engine.read.search import term_index
+from engine.read.search import postings, row_bits, term_index
+from engine.read.search.row_bits import RowBits, mark_places, unpacked
 from engine.read.search.term_index import TermIndex
 from snapshots.columns import search_column
 from snapshots.compile.values import normalise_search
@@ -51,14 +51,18 @@ def indexed(*parts: list[str | None]) -> Iterator[TermIndex]:
     """The index of these texts as those of a field, in parts, opened, until the end of the block."""
     with TemporaryDirectory(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")) as place:
         files = [ArrayFile(made(Path(place, str(number)), texts), TOKEN) for number, texts in enumerate(parts)]
-        opened = [PartIndex(file, "en", "body") for file in files]
+        # Parts in which the API has no rows in a language have numbers too.
+        numbered = {2 * at + 1: file for at, file in enumerate(files)}
         vocabulary = Path(place, "vocabulary")
         with ArrayFileWriter(vocabulary, TOKEN) as writer:
-            # Parts in which the API has no rows in a language have numbers too.
-            for name, values in joined_vocabulary([(2 * at + 1, file) for at, file in enumerate(files)], "en", "body"):
+            for name, values in joined_vocabulary({number: arrays(file) for number, file in numbered.items()}, None):
                 writer.append(search_array("en", "body", name), values)
         joined = ArrayFile(vocabulary, TOKEN) if len(parts) > 1 else None
-        yield TermIndex([one for part in opened for one in (None, part)], joined, "en", "body")
+        yield TermIndex(numbered, joined, RowBits([len(texts) for texts in parts]), "en", "body")
+
+
+def arrays(file: ArrayFile) -> Callable[[str], Any]:
+    return lambda name: file.array(search_array("en", "body", name))
 
 
 def made(place: Path, texts: list[str | None]) -> Path:
@@ -75,11 +79,13 @@ def made(place: Path, texts: list[str | None]) -> Path:
 
 
 def check(index: TermIndex, texts: list[str | None], term: str) -> None:
-    held = [text is not None and term in text for text in texts]
-    for marked in (np.zeros(len(texts), dtype=bool), np.arange(len(texts)) % 3 == 0):
-        mask = marked.copy()
-        index.mark_matching(term, mask, lambda: None)
-        assert mask.tolist() == [one or other for one, other in zip(held, marked, strict=True)], term
+    held = np.array([text is not None and term in text for text in texts])
+    [places] = np.nonzero(~unpacked(index.places.spare))
+    for before in (np.zeros(len(texts), dtype=bool), np.arange(len(texts)) % 3 == 0):
+        marked = index.places.spare.copy()
+        mark_places(marked, places[before])
+        index.mark_matching(term, marked, lambda: None)
+        assert unpacked(marked)[places].tolist() == (held | before).tolist(), term
 
 
 @settings(RANDOM, max_examples=80 * TIMES)
@@ -111,8 +117,9 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(term_index, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
         patch.setattr(term_index, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
         patch.setattr(term_index, "_FIRST_WORDS", data.draw(st.sampled_from([1, 16])))
-        patch.setattr(part_index, "_FEW_WORDS", data.draw(st.sampled_from([0, 4])))
-        patch.setattr(part_index, "_LINES_AT_A_TIME", data.draw(st.sampled_from([1, 64])))
+        patch.setattr(postings, "_WORDS_AT_A_TIME", data.draw(st.sampled_from([1, 5, 1 << 17])))
+        patch.setattr(postings, "_TEXTS_AT_A_TIME", data.draw(st.sampled_from([1, 4_096])))
+        patch.setattr(row_bits, "_WORDS", data.draw(st.sampled_from([0, 1, 64])))
         cuts = sorted(data.draw(st.sets(st.integers(1, len(texts)), max_size=3)) - {len(texts)})
         parts = [texts[first:end] for first, end in zip([0, *cuts], [*cuts, len(texts)], strict=True)]
         with indexed(*parts) as index:

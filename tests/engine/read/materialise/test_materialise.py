@@ -17,9 +17,18 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from engine.read.files.array_file import ArrayFileWriter
+from engine.read.files.array_file import ArrayFile, ArrayFileWriter
 from engine.read.files.parts import parts_of
-from engine.read.files.paths import CachePaths, bodies_file, cache_paths, rows_file, search_file, tables_file
+from engine.read.files.paths import (
+    CachePaths,
+    bodies_file,
+    cache_paths,
+    rows_file,
+    search_file,
+    tables_file,
+    vocabulary_file,
+)
+from engine.read.files.search_arrays import PAIR_ROWS, search_array
 from engine.read.materialise import part_rows
 from engine.read.materialise.materialise import drop_pruned
 from engine.read.materialise.settings import MaterialiseSettings
@@ -93,7 +102,7 @@ def only_one(cache: Path, which: Callable[[Path], Path]) -> Path:
     return which(directory)
 
 
-OF_TABLES = (tables_file, rows_file)
+OF_TABLES = (tables_file, rows_file, vocabulary_file)
 
 
 def inodes(cache: Path) -> dict[str, int]:
@@ -135,7 +144,8 @@ def indexed(place: Path, manifest: Manifest) -> Manifest:
         records = write_search_index(place / file.path, indexed_fields(api), index)
         data = index.read_bytes()
         path, digest = str(index.relative_to(place)), hashlib.sha256(data).hexdigest()
-        indexes.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, records, len(data), digest, digest))
+        facts = (records, len(data), digest, digest)
+        indexes.append(DataFile(path, file.api, file.lang, FileKind.SEARCH, *facts, segment=file.segment))
     return replace(manifest, files=(*manifest.files, *indexes))
 
 
@@ -281,6 +291,35 @@ def test_a_flipped_bit_in_a_table_is_not_served_and_the_part_is_made_anew(tmp_pa
             again.close()
         reader.close()
     assert failed
+
+
+@pytest.mark.parametrize("named", [10**9, -(10**9)], ids=["rows", "bits"])
+def test_a_vocabulary_that_names_what_no_part_has_is_made_anew(tmp_path: Path, named: int) -> None:
+    place, _, cache = snapshot(tmp_path)
+    rows = [{"id": f"note-{n}", "title": f"word{n % 7} all"} for n in range(30)]
+    manifest = indexed(place, write_snapshot(place, WORKSPACE, {("notes", "ja"): rows}, segment_entries=4))
+
+    def ask(reader: Reader) -> bytes:
+        return asked(reader, f"{NOTES.endpoint}?q=word3&fields=id", 0)
+
+    reader = open_reader(place, manifest, cache)
+    answer = ask(reader)
+    assert answer.count(b"note-") == 4
+    reader.close()
+    file = only_one(cache, vocabulary_file)
+    opened = ArrayFile(file, bytes.fromhex(file.parent.name))
+    _, first, count = opened.stored[search_array("ja", "title", PAIR_ROWS)]
+    opened.close()
+    data = file.read_bytes()
+    file.write_bytes(data[:first] + named.to_bytes(4, "little", signed=True) * count + data[first + 4 * count :])
+    reader = open_reader(place, manifest, cache)
+    with pytest.raises(SnapshotUnusable, match="damaged"):
+        ask(reader)
+    assert reader.is_damaged
+    again = open_reader(place, manifest, cache)
+    assert ask(again) == answer
+    again.close()
+    reader.close()
 
 
 def versions_of(
