@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,8 @@ class Served:
             )
             self._processes.append(process)
             _line_of(process)
+        while "contents" not in self.ask("time", [f"{FILES}?limit=1"])["body"]:  # the cache is still being made
+            time.sleep(0.5)
 
     def ask(self, command: str, targets: list[str]) -> Any:
         """Ask all processes at the same time. Return what the first answers, and the µs of all."""

@@ -14,8 +14,10 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Bits: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """Bit n % 64 of word n // 64 stands for the row at place n."""
 
-_WORDS: Final = 64
+_WORDS: Final = 3
 """Words that are packed in the time in which one place is marked."""
+_FEW_WORDS: Final = 4
+"""The words that are unpacked alone in the time in which so many are unpacked with all others."""
 
 
 class RowBits:
@@ -58,6 +60,9 @@ def unpacked(bits: Bits) -> Array:
 def places_in(bits: Bits) -> Array:
     """Return the places that are marked, ascending."""
     words = bits.nonzero()[0]
+    if len(words) * _FEW_WORDS > len(bits):
+        every: Array = unpacked(bits).nonzero()[0]
+        return every
     inside = unpacked(bits[words]).nonzero()[0]
     return (words.take(inside >> 6) << 6) + (inside & 63)
 
@@ -65,8 +70,7 @@ def places_in(bits: Bits) -> Array:
 def mark_places(bits: Bits, places: Array) -> None:
     """Mark places, which are whole numbers of 64 bits."""
     if len(places) * _WORDS <= len(bits):
-        for place in places.tolist():
-            bits[place >> 6] |= np.uint64(1 << (place & 63))
+        np.bitwise_or.at(bits, places >> 6, np.uint64(1) << (places & 63).astype(np.uint64))
         return
     marks = np.zeros(len(bits) * 64, bool)
     marks[places] = True

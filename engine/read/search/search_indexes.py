@@ -28,11 +28,12 @@ class SearchIndexes:
     def __init__(self, apis: Mapping[str, OpenedApi]) -> None:
         """``apis`` are those of a version by ``uid``."""
         self._apis = apis
+        self._has = {uid: all(part.part.is_indexed for part in api.parts) for uid, api in apis.items()}
         self._languages: dict[tuple[str, str], _Language | None] = {}
 
     def has(self, api: Api) -> bool:
         """Whether an API's texts are indexed; those of a version built without an index are not."""
-        return all(part.part.is_indexed for part in self._apis[api.uid].parts)
+        return self._has[api.uid]
 
     def holding(
         self,
@@ -83,15 +84,15 @@ class _Language:
         self._damaged = tables if tables.vocabulary is not None else there[0][1]
         self._indexes: dict[str, TermIndex] = {}
         self._rows: Final = tables.languages[lang]
-        # What is added to a row's position in its part for its place; and, below, to a place for where its row is.
-        begins = np.arange(len(there)) * self._places.stride - [inside.start for inside in ranges]
-        by_number = np.zeros(len(opened.parts), np.intp)
-        by_number[[number for number, _ in there]] = begins
+        begins = np.zeros(len(opened.parts), np.intp)
+        begins[[number for number, _ in there]] = np.arange(len(there)) * self._places.stride - [
+            inside.start for inside in ranges
+        ]
         inside = slice(self._rows.start, self._rows.stop)
-        place_of = by_number[np.asarray(tables.parts[inside])] + np.asarray(tables.positions[inside])
+        place_of = begins[np.asarray(tables.parts[inside])] + np.asarray(tables.positions[inside])
+        self._row_at = np.zeros(len(self._places.spare) * 64, np.int32)
+        self._row_at[place_of] = np.arange(len(place_of), dtype=np.int32)
         self._place_of = None if np.array_equal(place_of, np.arange(len(place_of))) else place_of
-        self._row_of = np.asarray(tables.rows)
-        self._firsts = np.array([tables.firsts[number] for number, _ in there]) - begins
 
     def holding(self, fields: Iterable[str], term: str, check: Callable[[], None]) -> Bits:
         """Return the places of the rows one of whose ``fields`` holds a term. Raises ``DamagedIndex``, and what
@@ -115,10 +116,12 @@ class _Language:
 
     def copy_marks(self, found: Bits, marks: Array) -> None:
         """Mark among the rows of the API those that were found at their places."""
-        if marked_in(found) * _MANY < self._places.rows:
-            places = places_in(found)
-            marks[self._row_of[places + self._firsts[places // self._places.stride]]] = True
+        count, of_language = marked_in(found), marks[self._rows.start : self._rows.stop]
+        if not count:
+            return
+        if count * _MANY < len(of_language):
+            of_language[self._row_at[places_in(found)]] = True
+        elif self._place_of is None:
+            of_language[:] = unpacked(found)[: len(of_language)]
         else:
-            held = unpacked(found)
-            in_order = held[: self._places.rows] if self._place_of is None else held.take(self._place_of)
-            marks[self._rows.start : self._rows.stop] = in_order
+            np.take(unpacked(found), self._place_of, out=of_language)

@@ -34,7 +34,7 @@ _FEW: Final = 2_000
 _HEAD: Final = 65_536
 """Words, the most frequent ones, that are searched before the rest."""
 _FIRST_WORDS: Final = 32
-"""Words after which it is first seen whether marking may be left off; then after so many more, or half as many again as
+"""Words after which it is first seen whether marking may be left off; then after so many more, or a quarter as many as
 there were."""
 
 
@@ -91,7 +91,7 @@ class TermIndex:
             return Pairs(number, np.zeros_like(number), at, self.vocabulary.counts[tokens].astype(np.int64))
         begins = self._pair_at[tokens]
         counts = self._pair_at[tokens + 1] - begins
-        pairs = ragged(begins, counts)
+        pairs = ragged(begins, counts) if len(tokens) > 1 else slice(begins[0], begins[0] + counts[0])
         return Pairs(
             np.repeat(np.arange(len(tokens)), counts),
             self._there[self._pair_parts[pairs]],
@@ -122,12 +122,13 @@ class TermIndex:
             self._postings.mark(marked, self._pairs(words[some]))
             rest -= int(costs[some].sum())
             at += size
-            size = max(_FIRST_WORDS, at // 2)
+            size = max(_FIRST_WORDS, at // 4)
         return not self._is_sparing(marked, spare)
 
     def _is_sparing(self, marked: Bits, rest: int) -> bool:
         """Whether searching texts costs less than marking, which finds rows sooner while many are unmarked."""
-        return unmarked_in(marked) * _MARKED_MEANWHILE < min(rest, self.places.rows)
+        most = min(rest, self.places.rows)
+        return most > _MARKED_MEANWHILE and unmarked_in(marked) * _MARKED_MEANWHILE < most
 
     def with_text(self, rows: Bits, text: bytes, check: Callable[[], None]) -> Array:
         """Return the places of those of the rows whose text holds ``text``. Raises what ``check`` raises."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -64,6 +63,14 @@ class Vocabulary:
                 found = found[:-1] if len(found) and found[-1] == len(blob) - 1 else found
                 found = found[blob[found + 1] == text[1]]
         else:
-            found = np.fromiter((match.start() for match in re.finditer(re.escape(text), blob.data)), np.int64)
+            found = np.array(list(_places(blob.tobytes(), text)), np.int64)
         words = np.searchsorted(self._word_at, found + begin, side="right") - 1
         return words[np.concatenate([[True], words[1:] != words[:-1]])] if len(words) else words
+
+
+def _places(blob: bytes, text: bytes) -> Iterator[int]:
+    """Yield where a text stands: without an expression, which is not compiled in the time in which this is done."""
+    at = blob.find(text)
+    while at >= 0:
+        yield at
+        at = blob.find(text, at + 1)
