@@ -19,7 +19,11 @@ class MailServerError(ParquetryError):
 
 
 class MailRefused(ParquetryError):
-    """The server did not take this one mail, or was lost while it was handed over."""
+    """The server did not take this one mail."""
+
+
+class MailLost(MailRefused):
+    """The server was lost while this mail was handed over: it may have taken it."""
 
 
 class Mailer:
@@ -66,7 +70,7 @@ class Mailer:
             raise MailRefused("the mail server takes no addresses beyond ASCII") from None
         except (OSError, smtplib.SMTPException) as error:
             self._drop()
-            raise MailRefused(f"the mail server was lost while it took the mail: {self._plain(str(error))}") from None
+            raise MailLost(f"the mail server was lost while it took the mail: {self._plain(str(error))}") from None
         except ValueError as error:
             raise MailRefused(f"the mail cannot be written: {self._plain(str(error))}") from None
 

@@ -42,6 +42,8 @@ class ExpiryMailing:
         ``holds`` tells whether this machine is the one that sends; it may raise ``StoreError``. ``watch`` notes how the
         mail server is."""
         self._watch = watch
+        self._returns = watch.returns
+        """How often the mail server had come back at the last look."""
         self._due_at: int | None = None
         """When the next round is due, UTC milliseconds; ``None`` to look now."""
         self._store = store
@@ -59,7 +61,8 @@ class ExpiryMailing:
         Raises ``StoreError`` where the store cannot be looked at.
         """
         now, due_at = self._clock(), self._due_at
-        if due_at is not None and 0 < due_at - now <= ROUND_SECONDS * 1000 and not self._watch.answers_again():
+        returns, self._returns = self._returns, self._watch.returns
+        if due_at is not None and 0 < due_at - now <= ROUND_SECONDS * 1000 and returns == self._returns:
             return LOOK_SECONDS
         self._due_at = None
         names = self._store.workspaces() if self._holds() else []

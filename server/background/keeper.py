@@ -49,6 +49,7 @@ from server.processes.repeating import attempt, repeat
 from server.processes.standing_back import stand_back
 from server.settings import Settings
 from server.states.clock_watch import steady_ms
+from server.states.mail_watch import ASK_SECONDS as MAIL_ASK_SECONDS
 from server.states.mail_watch import MailWatch
 from server.states.pages import StatesPage
 from server.states.states import States
@@ -125,6 +126,8 @@ def keep(settings: Settings, log: dict[str, Any], console: Socket | None) -> Non
         # What a retired keeper found wrong, only the new one learns to be well again.
         partial(_work_until, leaving, partial(_tell_states, StatesPage(settings.open_store(), states, steady_ms))),
     ]
+    if settings.smtp_url is not None:
+        works.append(_repeated(watch.ask_again, MAIL_ASK_SECONDS, "the mail server cannot be asked: %s"))
     if console is None:
         tell_ready()
     else:

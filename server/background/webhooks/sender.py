@@ -22,7 +22,7 @@ from engine.webhooks.endpoint import Endpoint, EndpointState
 from engine.webhooks.webhooks_file import WebhooksFile
 from server.background.served import KeptWorkspace, KeptWorkspaces
 from server.background.webhooks.client_thread import WebhookClientThread
-from server.background.webhooks.owners import OwnersMail
+from server.background.webhooks.owners import AGAIN_MS, OwnersMail
 from server.background.webhooks.sent_workspace import (
     FAILED_LOOK_MS,
     FIRST_PAUSE_MS,
@@ -222,6 +222,8 @@ class WebhookSending:
         here = set(sent)
         oldest = {one.id: int(waiting(one.endpoints, now)[1] * 1000) for one in here}
         self._states.only(RECEIVER, {name: age for name, age in oldest.items() if age > 0})
+        untold = {one.id for work in here for one in work.endpoints if one.stopped is not None and not one.stopped.told}
+        self._owners.wait_only_for(untold)
         if self._metrics is None:
             return
         for workspace in workspaces:
@@ -244,7 +246,8 @@ class WebhookSending:
     def _due(self, workspace: SentWorkspace, now: int) -> Iterator[_Due]:
         """Return what is due in a workspace, or will be, as far as that can be told of its endpoints."""
         for endpoint in workspace.endpoints:
-            if endpoint.id in workspace.outdated or now < workspace.resting.get(endpoint.id, now):
+            # One that rests for longer does so by a clock that was set back since.
+            if endpoint.id in workspace.outdated or 0 < workspace.resting.get(endpoint.id, now) - now <= AGAIN_MS:
                 continue
             where = f"{workspace.id}: webhook {endpoint.id}"
             try:
@@ -326,7 +329,8 @@ class WebhookSending:
         served = workspace.source.served
         if served is not None:
             definitions = workspace.source.workspace_store.manifest(served.version).workspace
-            self._owners.notify(definitions, workspace.file, endpoint)
+            if not self._owners.notify(definitions, workspace.file, endpoint):
+                workspace.resting[endpoint.id] = self._clock() + AGAIN_MS
 
     def _workspace(self, source: KeptWorkspace) -> SentWorkspace:
         if source.id not in self._sent_workspaces:

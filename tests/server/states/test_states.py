@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.backup.newest import Saved, note_saved
-from engine.mail.mailer import MailRefused, MailServerError
+from engine.mail.mailer import MailLost, MailRefused, MailServerError
 from server.lookout import BACKUP_MS, STORE_LOOK_MS, Lookout
 from server.states import pages
 from server.states.clock_watch import JUMP_MS, ClockWatch
@@ -113,6 +113,24 @@ def test_mail_is_well_again_once_what_waits_is_delivered() -> None:
     watch.failed(MailRefused("no such person"), "acme")
     watch.only(["beta"])
     assert not is_wrong(), "acme's letters are another machine's by now"
+    watch.failed(MailRefused("no such person"), "a webhook", "webhooks")
+    watch.only([])
+    assert is_wrong(), "of another subject"
+    watch.only([], "webhooks")
+    assert not is_wrong()
+
+
+def test_a_mail_server_that_is_lost_over_a_letter_is_away_until_it_can_be_reached() -> None:
+    states = States("test", Clock())
+    watch = MailWatch(None, states)
+    watch.failed(MailLost("lost"))  # a letter that is not tried again
+    assert [one.what for one in states.troubles()] == [MAIL]
+    before = watch.returns
+    watch.delivered()
+    assert states.troubles() == []
+    assert watch.returns == before + 1, "what waits is worth a try"
+    watch.delivered()
+    assert watch.returns == before + 1
 
 
 def test_processes_of_another_version_may_tell_more(tmp_path: Path) -> None:
