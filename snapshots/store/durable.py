@@ -109,6 +109,15 @@ def sync_file(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
+def sync_content(path: Path) -> None:
+    """Bring the content of a file to the disk that another process may have written. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        sync_file(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def allocate(descriptor: int, begin: int, end: int) -> None:
     """Reserve disk space for the bytes from ``begin`` to ``end`` of an open file; their content stays.
 

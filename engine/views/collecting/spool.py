@@ -28,7 +28,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from engine.views.collecting.targets import Kind
-from snapshots.store.durable import StoreError, make_directory, replace_durably, sync_directory, sync_file, writing
+from snapshots.store.durable import (
+    StoreError,
+    make_directory,
+    replace_durably,
+    sync_content,
+    sync_directory,
+    sync_file,
+    writing,
+)
 from snapshots.times import format_datetime
 
 VIEWS: Final = "views"
@@ -263,6 +271,7 @@ def dead_worker(views: Path, worker: str) -> Iterator[bool]:
             return
         opened = sorted(int(path.name[5:-7]) for path in directory.glob("open-*.ndjson"))
         for number in opened:
+            sync_content(directory / f"open-{number}.ndjson")  # it has died between writing and syncing
             _seal(directory, number)
         if opened:
             sync_directory(directory)
@@ -274,6 +283,8 @@ def dead_worker(views: Path, worker: str) -> Iterator[bool]:
 def remove_worker(views: Path, worker: str) -> None:
     """Remove the place of a dead worker of which every segment is removed. Raises ``OSError``."""
     shutil.rmtree(views / SPOOL / worker)
+    # Counts forget how far they have come with whoever is gone, so that it must not be back after a power cut.
+    sync_directory(views / SPOOL)
 
 
 def remove_leftovers(views: Path) -> None:
