@@ -26,8 +26,8 @@ from snapshots.store.durable import (
     reading,
     remove_leftovers,
     replace_durably,
+    sync_content,
     sync_directory,
-    sync_file,
     write_durably,
     writing,
 )
@@ -140,7 +140,7 @@ class DirectoryObjects(Objects):
                 if temporary.stat().st_nlink == 1:  # else it is another store's file, too
                     follow_directory(temporary, path.parent)
                 _begin_anew(temporary)
-                _sync(temporary)
+                sync_content(temporary)
             self._give_name(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ class DirectoryObjects(Objects):
                 except FileNotFoundError:
                     raise MissingObject(f"{source} is not there.") from None
                 _check(source, temporary, size, sha256)
-                _sync(temporary)
+                sync_content(temporary)
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)
@@ -214,20 +214,26 @@ class DirectoryObjects(Objects):
                 return []
 
     def delete(self, keys: Iterable[str]) -> int:
-        """Delete files, and the directories that are empty then. A file with another name left frees nothing."""
-        freed = 0
+        """Delete files, and the directories that are empty then. A file with another name left frees nothing. None is
+        back after a power cut."""
+        freed, changed = 0, dict[Path, None]()
         for key in keys:
             path = self._path(key)
             with writing(path):
+                folder = path.parent
                 with suppress(FileNotFoundError):
                     found = path.lstat()
                     path.unlink()
+                    changed[folder] = None
                     freed += found.st_size if found.st_nlink == 1 else 0
-                folder = path.parent
                 with suppress(OSError):  # one that holds something, or is gone already
                     while folder != self.root:
                         _remove_empty(folder)
                         folder = folder.parent
+                        changed[folder] = None
+        for folder in changed:
+            with writing(folder), suppress(FileNotFoundError):  # removed, too
+                sync_directory(folder)
         return freed
 
     def _path(self, key: str) -> Path:
@@ -257,14 +263,6 @@ class DirectoryObjects(Objects):
 
 def _tag(data: bytes) -> str:
     return blake3(data).hexdigest(16)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        sync_file(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove_empty(folder: Path) -> None:
