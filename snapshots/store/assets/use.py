@@ -6,7 +6,8 @@ deletes, and only while nobody has a lease. Both are changes of one document, so
 
     <workspace id>/asset_use.json    leases (ID → end), and the claim of a prune with the names of what it deletes
 
-The lease of a killed process ends after a day. The claim of a killed prune is nobody's once it was seen unchanged for
+The lease of a killed process ends after a day, and so does that of one whose store did not answer: its last request may
+still arrive, and be the one for the manifest. The claim of a killed prune is nobody's once it was seen unchanged for
 ``GONE_SECONDS``; until then, only who needs an asset that it names waits for it.
 """
 
@@ -80,11 +81,16 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
                 "for it. Run the command again: it goes on where it ended."
             )
 
+    is_under_way = False
     try:
         yield check
+    except StoreUnreachable:
+        is_under_way = True
+        raise
     finally:
-        with suppress(StoreError):  # it ends by itself
-            _give_back(objects, workspace, lease)
+        if not is_under_way:
+            with suppress(StoreError):  # it ends by itself
+                _give_back(objects, workspace, lease)
 
 
 def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[ListedObject]]) -> int:
