@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from engine.access.keys.access import ACCESS, AccessFile, Keyring
+from engine.access.keys.access import AccessFile, Keyring
 from engine.access.keys.keys import Key
 from engine.administration.heartbeats import ServedVersion
 from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot
 from server.workspaces.kept_versions import KeptVersions, OpenMade
+from server.workspaces.names import names_in
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.served_note import ServedNote, notes
 from server.workspaces.snapshot_slot import OpenVersion, SnapshotSlot
@@ -233,11 +234,7 @@ class Workspaces:
 
     def _names(self) -> list[str]:
         try:
-            names = self._store.workspaces()
-            # A workspace may have keys before it has a snapshot: they are known, and nobody else's.
-            names += [
-                found.parent.name for found in self._store.root.glob(f"*/{ACCESS}") if found.parent.name not in names
-            ]
+            names = names_in(self._store)
             if self._served and not names:
                 raise StoreError(f"{self._store.root} holds none of its workspaces any more, as if it had been moved.")
         except (ParquetryError, OSError) as error:

@@ -279,6 +279,23 @@ def test_the_log_says_when_people_are_needed_and_when_no_more(tmp_path: Path, ca
     assert not list((site.store.cache / pages.FOLDER).glob(f"*{os.getpid()}*"))
 
 
+def test_a_store_that_has_keys_only_is_not_away(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    site.key()
+    states = States("test", steady := Clock())
+    lookout = Lookout(site.store, None, states, steady=steady)
+    for gone in ("snapshots", "access.json"):  # as a prune leaves it where no version was ever complete
+        lookout.look()
+        assert [one.what for one in states.troubles() if one.what == STORE] == []
+        kept = site.place.directory / gone
+        kept.rename(kept.with_name(f".{gone}"))
+        (site.place.directory / "current").unlink(missing_ok=True)
+        steady.now += STORE_LOOK_MS
+    lookout.look()
+    assert [one.what for one in states.troubles() if one.what == STORE] == [STORE]
+
+
 def test_an_old_backup_is_told_until_there_is_another(tmp_path: Path) -> None:
     site = Site(tmp_path)
     site.publish("one")
