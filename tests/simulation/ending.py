@@ -20,6 +20,7 @@ from engine.webhooks.endpoint import EndpointState
 from engine.webhooks.webhooks_file import WebhooksFile
 from snapshots.store.objects import Objects
 from snapshots.store.store import Store, WorkspaceStore, open_store
+from snapshots.store.verification import missing_files
 from snapshots.times import now_ms
 from tests.simulation.ledger import Violated
 from tests.simulation.machines import ReadingMachine
@@ -68,6 +69,12 @@ def _fail(complaint: str) -> None:
 
 
 def _check_version(world: World, workspace_store: WorkspaceStore) -> None:
+    for version in workspace_store.versions() if world.is_directory else ():  # in a bucket it was held at each step
+        wrong = list(missing_files(workspace_store.objects, workspace_store.manifest(version)))
+        if wrong:
+            _fail(f"the version {version} of {workspace_store.id} is listed, and not whole: {wrong}")
+        if (workspace_store.id, version) in world.ledger.gone:
+            _fail(f"the version {version} of {workspace_store.id} was deleted, and is there again")
     current = workspace_store.current()
     if current is None:
         return
@@ -171,7 +178,9 @@ def _check_webhooks(world: World, objects: Objects, workspace: str) -> None:
 
 
 def _check_machine(world: World, machine: ReadingMachine) -> None:
-    wrong = sorted(one for one in machine.told() if one[0] in _WELL)
+    # Whoever died before a workspace's first version was made current left it so, which is told.
+    never = {("current", name) for name in world.workspaces if name not in world.ledger.versions}
+    wrong = sorted(one for one in machine.told() - never if one[0] in _WELL)
     if wrong:
         _fail(f"{machine.name} still says that something is wrong: {wrong}")
     assert machine.workspaces is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from msgspec.structs import replace
 
 from engine.access.keys import access
 from engine.access.sign_in.sign_ins import MAIL_PAUSE_MS, SignInLink, SignIns, _hash, new_token
+from engine.backup import restoring
+from engine.views.collecting import spool
+from engine.views.gathering import spooled
 from engine.views.gathering.stored_views import StoredViews
 from engine.webhooks import post
 from engine.webhooks.addresses import parse_target
@@ -19,9 +23,14 @@ from engine.webhooks.dispatcher import Dispatcher
 from server.background import election
 from server.mirror.followed import FollowedWorkspace
 from server.mirror.mirror import Mirror
+from server.workspaces.kept_versions import KeptVersions
+from snapshots.build import file_plans
 from snapshots.problems import ParquetryError
+from snapshots.store import carrying, store, verification
+from snapshots.store.assets import use
 from snapshots.store.current import Current
-from snapshots.store.objects import ANY, Objects
+from snapshots.store.directory_objects import DirectoryObjects
+from snapshots.store.objects import ANY, Objects, StoreUnreachable
 
 Change = tuple[Any, str, Any]
 """What is to stand where: (object, attribute, value)."""
@@ -156,6 +165,65 @@ def _retention_postponed() -> list[Change]:
     ]
 
 
+@contextmanager
+def _no_lease(*_: Any) -> Iterator[Callable[[], None]]:
+    yield lambda: None
+
+
+def _nothing_leased() -> list[Change]:
+    return [(module, "leased_assets", _no_lease) for module in (carrying, restoring, store)]
+
+
+def _lease_given_back() -> list[Change]:
+    leased_assets = use.leased_assets
+
+    @contextmanager
+    def given_back(objects: Any, workspace: str, keys: Any) -> Iterator[Callable[[], None]]:
+        failed: StoreUnreachable | None = None
+        with leased_assets(objects, workspace, keys) as check:
+            try:
+                yield check
+            except StoreUnreachable as error:
+                failed = error
+        if failed is not None:
+            raise failed
+
+    return [(module, "leased_assets", given_back) for module in (carrying, restoring, store)]
+
+
+def _sealed_unsynced() -> list[Change]:
+    return [(spool, "sync_content", lambda _path: None)]
+
+
+def _place_comes_back() -> list[Change]:
+    return [(spooled, "remove_worker", lambda views, worker: shutil.rmtree(views / spool.SPOOL / worker))]
+
+
+def _restore_unleased() -> list[Change]:
+    return [(restoring, "leased_assets", _no_lease)]
+
+
+def _drops_unseen() -> list[Change]:
+    def drop_damaged(objects: Any, manifest: Any) -> None:
+        folder = carrying.version_folder(manifest.workspace.id, manifest.version)
+        found = list(verification._touched(objects, manifest, carrying.listed_objects(objects, manifest)))
+        objects.delete(key for key, _ in found if not key.startswith(f"{folder}/"))
+
+    return [(store, "drop_damaged", drop_damaged)]
+
+
+def _pins_outlive() -> list[Change]:
+    return [(KeptVersions, "drop_pruned", lambda self: None)]
+
+
+def _no_reserve() -> list[Change]:
+    return [(DirectoryObjects, "with_reserve", lambda self: self)]
+
+
+def _linked_by_less() -> list[Change]:
+    return [(file_plans, "stored_form", lambda _fields: ())]
+
+
 _QUIET: dict[str, Any] = {"only": True, "directory": False, "nights": 0}
 """A store in a bucket, and nothing goes wrong but what is named beside."""
 
@@ -192,6 +260,49 @@ FAULTS: dict[str, Fault] = {
         "two machines of one name both hold the lease",
         _one_holder,
         {**_QUIET, "is_calm": True, "readers": 2, "receivers": 2},
+    ),
+    "prune-under-push": Fault(
+        "a prune deletes what a version on its way needs",
+        _nothing_leased,
+        {**_QUIET, "meets": True},
+        seed=13,
+    ),
+    "lease-given-back": Fault(
+        "who pushes ends its lease although the manifest may still arrive",
+        _lease_given_back,
+        {**_QUIET, "meets": True, "late": 0.05},
+        seed=27,
+    ),
+    "sealed-unsynced": Fault(
+        "views of a worker that was killed are sealed without bringing them to the disk",
+        _sealed_unsynced,
+        {**_QUIET, "death": 0.001, "cut": 1.0},
+    ),
+    "place-comes-back": Fault(
+        "the place of a worker that is gone comes back after a power cut, and its views count twice",
+        _place_comes_back,
+        {**_QUIET, "death": 0.001, "cut": 1.0},
+    ),
+    "prune-under-restore": Fault(
+        "a prune deletes what a backup that is being restored needs",
+        _restore_unleased,
+        {**_QUIET, "meets": True, "stewards": True},
+    ),
+    "damage-under-push": Fault(
+        "whoever mends a version deletes what another one has just brought",
+        _drops_unseen,
+        {**_QUIET, "meets": True, "stewards": True},
+    ),
+    "linked-by-less": Fault(
+        "a build takes data files of the version before that another definition made",
+        _linked_by_less,
+        {**_QUIET, "is_calm": True, "opens": True},
+    ),
+    "pins-outlive": Fault("versions that were deleted stay open for pins", _pins_outlive, _QUIET, seed=2),
+    "no-reserve": Fault(
+        "a full disk keeps rights from being taken away",
+        _no_reserve,
+        {**_QUIET, "directory": True, "full": 1.0},
     ),
     "retention": Fault(
         "old rows of page views stay as long as new ones come", _retention_postponed, {**_QUIET, "nights": 12}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from tests.simulation.below.scheduler import SECOND
@@ -14,6 +14,8 @@ class Violated(AssertionError):
 
 QUICK = 8 * SECOND
 """Microseconds after which a change is followed, or machines say that they do not."""
+LAST_VIEWS = 2 * SECOND
+"""Microseconds before a power cut of which page views may be lost: the last second, and the sealing in it."""
 HINTLESS = 75 * SECOND
 """The same for a change whose announcement met a fault, for each workspace: they are looked at in turn."""
 
@@ -51,12 +53,29 @@ class Ledger:
         self.views: Counter[tuple[str, str]] = Counter()
         """Page views that were taken, by workspace and path."""
         self.unsure_views: Counter[tuple[str, str]] = Counter()
-        """Page views whose worker died over them."""
+        """Page views whose worker died over them, or that a power cut may have taken."""
+        self._last_views: deque[tuple[int, str, str, str]] = deque(maxlen=100)
+        """The page views that were taken last: when, by which machine, of which workspace and path."""
         self.audit: Counter[tuple[str, str]] = Counter()
         """Changes that were made, by workspace and what the audit log has to say of them."""
         self.unsure_audit: Counter[tuple[str, str]] = Counter()
+        self.gone: dict[tuple[str, str], Fact] = {}
+        """By workspace and version, when versions were deleted that nobody has published again."""
         self.versions: dict[str, list[tuple[int, str]]] = {}
         """By workspace, the versions that became current in the store, and when."""
+
+    def took_view(self, now: int, machine: str, workspace: str, path: str) -> None:
+        """Note a page view that was acknowledged."""
+        self.views[workspace, path] += 1
+        self._last_views.append((now, machine, workspace, path))
+
+    def lost_power(self, now: int, machine: str) -> None:
+        """Note which page views a machine may have lost with its power."""
+        for at, where, *view in list(self._last_views):
+            if where == machine and now - at <= LAST_VIEWS:
+                self._last_views.remove((at, where, *view))
+                self.views[view[0], view[1]] -= 1
+                self.unsure_views[view[0], view[1]] += 1
 
     def was_current(self, workspace: str, version: str, now: int, within: int) -> bool:
         """Return whether a version was current at some time of the last so many microseconds."""

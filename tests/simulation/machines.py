@@ -54,6 +54,8 @@ class Machine:
         self.is_cut_off = False
         self.hangs = False
         self.is_full = False
+        self.room = 0
+        """Bytes that were freed on its disk while it was full."""
         self.refused: str | None = None
         """The workspace of which the store refuses everything to this machine."""
         self.failed_at = -1000 * SECOND
@@ -96,9 +98,9 @@ class Machine:
 
         self.world.scheduler.at(RESTART // 4, look)
 
-    def lose_power(self) -> None:
-        """Kill everything at once; it starts again."""
-        for process in self.processes.values():
+    def end_all(self) -> None:
+        """Kill all of its processes at once, commands too; those of a server start again."""
+        for process in [one for one in self.world.scheduler.processes.values() if one.machine is self]:
             self.world.scheduler.kill(process)
 
 

@@ -22,16 +22,20 @@ from engine.administration.administrator import Administrator
 from snapshots.problems import ParquetryError
 from snapshots.store.carrying import carry
 from snapshots.store.locations import open_objects
+from snapshots.store.reserve import RESERVE
 from snapshots.store.store import WorkspaceStore, open_store
 from snapshots.times import now_ms
 from tests.simulation.below.scheduler import SECOND, Process
 from tests.simulation.ledger import HINTLESS, QUICK, Fact, KnownKey, Violated
-from tests.simulation.machines import Machine
+from tests.simulation.machines import DIRECTORY, Machine
+from tests.simulation.stewards import Stewards
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
 MOST_KEYS = 12
+ENOUGH = 1 << 18
+"""Bytes of a reserve that are enough for any change."""
 MIKA = person_of("mika@acme.example")
 
 
@@ -60,9 +64,11 @@ class Office(Machine):
                 self._publisher,
                 self._pruner,
             ):
-                self._work(name, person)
+                self.employ(name, person)
+        if self.world.has_stewards:
+            Stewards(self).begin()
 
-    def _work(self, workspace: str, person: Callable[[str, random.Random], None]) -> None:
+    def employ(self, workspace: str, person: Callable[[str, random.Random], None]) -> None:
         """Have a person do something every now and then, each time by a command of its own."""
         world = self.world
         name = f"{self.name}/{person.__name__[1:]}/{workspace}"
@@ -122,6 +128,20 @@ class Office(Machine):
         world.tell(f"{process.name}: {audit[1]}")
         return result
 
+    def _taking_away(self, change: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a change that only takes rights away: a full disk must not refuse it."""
+
+        def made() -> Any:
+            held = self.world.disks.size(f"{DIRECTORY}/{RESERVE}")
+            try:
+                return change()
+            except ParquetryError as error:
+                if held >= ENOUGH and "disk is full" in str(error):
+                    raise Violated(f"rights cannot be taken away: {error}") from error
+                raise
+
+        return made
+
     def _some_key(self, workspace: str, chance: random.Random) -> KnownKey | None:
         found = [one for one in self.world.ledger.keys if one.workspace == workspace and one.deleted.others == {False}]
         return chance.choice(found) if found else None
@@ -133,7 +153,7 @@ class Office(Machine):
         by = self._by(workspace, "warden")
         if chance.random() < 0.6:
             audit = (workspace, f"key_disabled {key.prefix}")
-            self._changed(key.disabled, True, lambda: key_changes.disable_key(by, key.prefix), audit)
+            self._changed(key.disabled, True, self._taking_away(lambda: key_changes.disable_key(by, key.prefix)), audit)
         else:
             audit = (workspace, f"key_enabled {key.prefix}")
             self._changed(key.disabled, False, lambda: key_changes.enable_key(by, key.prefix), audit)
@@ -156,7 +176,9 @@ class Office(Machine):
             key = self._some_key(workspace, chance)
             if key is not None:
                 audit = (workspace, f"key_deleted {key.prefix}")
-                self._changed(key.deleted, True, lambda: key_changes.delete_key(by, key.prefix), audit)
+                self._changed(
+                    key.deleted, True, self._taking_away(lambda: key_changes.delete_key(by, key.prefix)), audit
+                )
             return
         name, unknown = f"Key {chance.randrange(10**6)}", Fact(None, 0)
 
@@ -178,6 +200,7 @@ class Office(Machine):
             version_changes.roll_back(by)
             return
         version = chance.choice(self.world.template.versions[workspace])
+        self.world.ledger.gone.pop((workspace, version), None)
         carry(here.objects, there.objects, workspace, version, digest=here.digests().get(version))
         version_changes.activate(by, version, expected=None if before is None else before.version)
 
@@ -217,7 +240,10 @@ class Office(Machine):
         by = self._by(workspace, "pruner")
         if chance.random() < 0.2:
             found = by.workspace_store.versions()
-            if found:
-                version_changes.withdraw(by, chance.choice(found))
-            return
-        version_changes.prune(by, chance.choice((1, 1, 2, 4)))
+            removed, _ = version_changes.withdraw(by, chance.choice(found)) if found else ([], 0)
+        else:
+            removed = version_changes.prune(by, chance.choice((1, 1, 2, 4))).removed
+        disturbed = self.world.scheduler.current.process.disturbed  # type: ignore[union-attr]  # a command's
+        bound = HINTLESS * len(self.world.workspaces) if disturbed else QUICK
+        for version in removed:
+            self.world.ledger.gone[workspace, version] = Fact(None, self.world.scheduler.now, bound)

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,10 @@ from unittest.mock import patch
 from snapshots.problems import ParquetryError
 from snapshots.store.buckets import bucket_objects
 from snapshots.store.current import CURRENT
+from snapshots.store.manifest import MANIFEST
 from tests.simulation.below.chance import Chance, Rates
 from tests.simulation.below.disk import Disks
+from tests.simulation.below.power import Unsynced
 from tests.simulation.below.receivers import Receiver, client_of
 from tests.simulation.below.scheduler import SECOND, Scheduler
 from tests.simulation.below.service import Service
@@ -34,7 +36,9 @@ from tests.simulation.below.threads import threads_of
 from tests.simulation.ending import check_end
 from tests.simulation.ledger import Ledger, Violated
 from tests.simulation.machines import BUCKET, DIRECTORY, EPOCH_MS, Machine, ReadingMachine
+from tests.simulation.openings import check_openings
 from tests.simulation.people import Office
+from tests.simulation.wholeness import Wholeness
 
 MINUTE = 60 * SECOND
 QUIET = (30 * SECOND, 60 * SECOND, 120 * SECOND, 240 * SECOND)
@@ -85,8 +89,12 @@ class World:
         self._entropy = random.Random(f"{seed}/entropy")
         self.service = Service(self.scheduler, self.chance, self.rates, self.wall_ms)
         self.service.stored = lambda key: self._note_version(key, self.service.objects[key].data)
+        self._wholeness: dict[int, Wholeness] = {}
+        self.service.changed = self._check_whole
         self.disks = Disks(self.scheduler, self._dies)
         self.disks.moved = self._note_moved
+        if self.rates.cut:
+            self.disks.unsynced = Unsynced(lambda: self.scheduler.now)
         self.readers = [
             ReadingMachine(self, f"reader-{number}", chance.choice((0, 0, 900_000, -900_000)))
             for number in range(1 if self.is_directory else given.get("readers", chance.choice((1, 2, 2))))
@@ -100,6 +108,10 @@ class World:
             for number in range(given.get("receivers", chance.choice((0, 1, 2)))):
                 host = f"{name}-{number}.example"
                 self.receivers[host] = Receiver(self, host, name)
+        self.opens = given.get("opens", chance.random() < 0.02)
+        """Whether the versions of the run are opened, which takes long, and their answers compared."""
+        self.has_stewards = not self.is_directory and given.get("stewards", chance.random() < 0.2)
+        """Whether there are buckets that a backup is restored into, or that are damaged and mended."""
 
     def wall_ms(self) -> int:
         """Return the true time, UTC milliseconds."""
@@ -119,6 +131,10 @@ class World:
             finally:
                 self.is_over = True
                 self.scheduler.end()
+        if self.opens:
+            for name in self.workspaces:
+                current = [version for _, version in self.ledger.versions.get(name, [])]
+                check_openings(self.template, name, current, Path("openings"))
 
     @property
     def faults(self) -> int:
@@ -186,15 +202,30 @@ class World:
                     one.offset += jump
                 self.tell(f"{machine.name}: its clock is set by {jump / SECOND:.1f} s")
                 return
-            self.tell(f"{machine.name}: {what} for {lasts / SECOND:.1f} s")
             if what == "power":
-                machine.lose_power()
+                self._lose_power(self.machines if self.is_directory else [machine], jump)
             else:
+                self.tell(f"{machine.name}: {what} for {lasts / SECOND:.1f} s")
                 for one in self.machines if self.is_directory else [machine]:  # which have one disk
+                    one.room = 0
                     setattr(one, _FAULTS[what], workspace if what == "refused" else True)
                     self.scheduler.at(lasts, partial(self._end_fault, one, what))
 
         return begin
+
+    def _lose_power(self, machines: Sequence[Machine], number: int) -> None:
+        """Cut the power of machines that share a disk; ``number`` decides what of it is lost."""
+        for machine in machines:
+            self.tell(f"{machine.name}: loses its power")
+            self.ledger.lost_power(self.scheduler.now, machine.name)
+            machine.end_all()
+        if self.disks.unsynced is not None:
+            for machine in machines:
+                self.disks.unsynced.cut(machine.root, random.Random(f"{self.chance.seed}/{number}"))
+        if self.is_directory:
+            for workspace in self.workspaces:
+                if os.path.exists(path := f"{DIRECTORY}/{workspace}/{CURRENT}"):  # noqa: PTH110 - not by a door
+                    self._note_moved(path)
 
     def _end_fault(self, machine: Machine, what: str) -> None:
         if getattr(machine, _FAULTS[what]):
@@ -240,6 +271,16 @@ class World:
             history.append((self.scheduler.now, version))
             self.tell(f"store: {workspace} is at {version}")
 
+    def wholeness(self, bucket: Mapping[str, Any]) -> Wholeness:
+        """Return what is known of the versions of a bucket."""
+        return self._wholeness.setdefault(id(bucket), Wholeness(bucket))
+
+    def _check_whole(self, bucket: Mapping[str, Any], key: str) -> None:
+        """Hold that what has changed in a bucket leaves its versions whole."""
+        wrong = self.wholeness(bucket).changed(key)
+        if wrong is not None:  # not raised, since the product would catch it
+            self.scheduler.failure = self.scheduler.failure or Violated(wrong)
+
     def visit(self, machine: ReadingMachine) -> None:
         """Ask a machine for what clients ask, as an actor of its worker, for ever."""
         chance = self.scheduler.current.chance  # type: ignore[union-attr]  # the worker's
@@ -249,6 +290,7 @@ class World:
             self._view(machine, workspace, f"/p{chance.randrange(5)}")
             self._check_keys(machine, workspace, chance)
             self._check_version(machine, workspace)
+            self._check_withdrawn(machine, workspace)
 
     def _view(self, machine: ReadingMachine, workspace: str, path: str) -> None:
         assert machine.workspaces is not None
@@ -261,7 +303,7 @@ class World:
         except ParquetryError:
             pass  # dropped, and known to be
         else:
-            ledger.views[workspace, path] += 1
+            ledger.took_view(self.scheduler.now, machine.name, workspace, path)
         ledger.unsure_views[workspace, path] -= 1
 
     def _check_keys(self, machine: ReadingMachine, workspace: str, chance: random.Random) -> None:
@@ -307,6 +349,28 @@ class World:
                     f"{machine.name} serves {version} of {workspace}, long after another became current, and says "
                     f"nothing of it: {sorted(told)}"
                 )
+
+    def _check_withdrawn(self, machine: ReadingMachine, workspace: str) -> None:
+        """Hold that no version stays open for pins that was deleted."""
+        assert machine.workspaces is not None
+        now = self.scheduler.now
+        if not machine.workspaces.has(workspace) or self._is_new(machine) or now - machine.failed_at <= CATCHING_UP:
+            return
+        for version in machine.workspaces.of(workspace).snapshots.kept.versions:
+            gone = self.ledger.gone.get((workspace, version))
+            if gone is None or now - gone.since <= gone.bound or self._has(workspace, version):
+                continue
+            told = machine.told()
+            if not self._excuses(machine, told, workspace, ("snapshot", "current", "workspace")):
+                raise Violated(
+                    f"{machine.name} answers for {version} of {workspace}, {(now - gone.since) / SECOND:.1f} s after "
+                    f"it was deleted, and says nothing of it: {sorted(told)}"
+                )
+
+    def _has(self, workspace: str, version: str) -> bool:
+        """Whether the store has a version, which a request may have brought back that was late."""
+        key = f"{workspace}/snapshots/{version}/{MANIFEST}"
+        return Path(DIRECTORY, key).exists() if self.is_directory else key in self.service.objects
 
     def told_receiver(self, receiver: Receiver, event: dict[str, Any]) -> None:
         """Hold an event that a receiver was told against what has happened."""

@@ -70,5 +70,5 @@ class Rates:
         """Of one minute: the disk of a machine is full for a while."""
         self.jump = rate(0.05, 0.2)
         """Of one minute: the clock of a machine is set to another time."""
-        self.cut = rate(0.05)
-        """Of one minute: a machine loses its power."""
+        self.cut = rate(0.1, 0.5)
+        """Of one minute: a machine loses its power, and what was not brought to its disk."""

@@ -12,10 +12,14 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+from tests.simulation.below.power import Unsynced
 from tests.simulation.below.scheduler import Scheduler
 
 _QUICK = 120
 """Microseconds that an operation takes, at most."""
+_NAME = 4096
+"""Bytes that a new name takes."""
+_OF_NAMES = frozenset({"unlink", "remove", "rmdir", "mkdir"})
 
 
 class Status:
@@ -53,7 +57,12 @@ class _WrittenFile:
         self._disks, self._file = disks, file
 
     def write(self, data: Any) -> int:
-        self._disks.operation("write", grows=True, torn=lambda part: self._file.write(data[: int(part * len(data))]))
+        def torn(part: float) -> None:
+            self._disks.writes(self._file.fileno())
+            self._file.write(data[: int(part * len(data))])
+
+        self._disks.operation("write", grows=len(data), torn=torn)
+        self._disks.writes(self._file.fileno())
         written: int = self._file.write(data)
         self._disks.written(self._file.fileno())
         return written
@@ -81,14 +90,15 @@ class Disks:
         self._times: dict[int, int] = {}
         self.moved: Callable[[str], object] = lambda _path: None
         """Is called with the path of each file that has taken the place of another."""
+        self.unsynced: Unsynced | None = None
+        """What a power cut may take, where there are any."""
         self._stat, self._lstat, self._fstat = os.stat, os.lstat, os.fstat
 
-    def operation(
-        self, name: str, *, grows: bool = False, torn: Callable[[float], object] = lambda _part: None
-    ) -> None:
+    def operation(self, name: str, *, grows: int = 0, torn: Callable[[float], object] = lambda _part: None) -> None:
         """Let an operation of the current actor take its time. Raises ``Died``, and ``OSError`` on a full disk.
 
-        ``torn`` does a part of it, which it may be when the process dies.
+        ``grows`` is the number of bytes for which there has to be room. ``torn`` does a part of the operation, which it
+        may be when the process dies.
         """
         actor = self._scheduler.current
         self._scheduler.pause(1 + int(_QUICK * actor.chance.random()))
@@ -96,13 +106,33 @@ class Disks:
             torn(actor.chance.random())
             self._scheduler.kill(actor.process)
             self._scheduler.pause(0)
-        if grows and actor.process.machine.is_full:
-            actor.process.disturbed = True
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        machine = actor.process.machine
+        if grows and machine.is_full:
+            if grows > machine.room:
+                actor.process.disturbed = True
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            machine.room -= grows
 
     def written(self, descriptor: int) -> None:
         """Note that a file was written to now."""
         self._times[self._fstat(descriptor).st_ino] = self._now()
+
+    def writes(self, file: Any) -> None:
+        """Note that a file is about to be written to."""
+        if self.unsynced is not None:
+            self.unsynced.writes(file)
+
+    def names(self, *paths: Any) -> None:
+        """Note that names are about to change."""
+        if self.unsynced is not None:
+            self.unsynced.names(*paths)
+
+    def size(self, path: str) -> int:
+        """Return the bytes of a file, by nobody's operation; 0 where there is none."""
+        try:
+            return self._stat(path).st_size
+        except OSError:
+            return 0
 
     def _now(self) -> int:
         actor = self._scheduler.current
@@ -110,7 +140,10 @@ class Disks:
         return self._scheduler.now * 1000 if machine is None else machine.wall_ns()
 
     def _status(self, found: os.stat_result) -> Status:
-        return Status(found, self._times.get(found.st_ino, 0))
+        status = Status(found, self._times.get(found.st_ino, 0))
+        if self.unsynced is not None:
+            status.st_nlink -= self.unsynced.links[found.st_ino]
+        return status
 
     def _is_there(self, path: Any) -> bool:
         try:
@@ -137,7 +170,7 @@ class Disks:
             (os, "pwrite", self._pwriting(os.pwrite)),
             (os, "ftruncate", self._changing(os.ftruncate)),
             (os, "posix_fallocate", self._allocating(os.posix_fallocate)),
-            (os, "mkdir", self._plain(os.mkdir, grows=True)),
+            (os, "mkdir", self._plain(os.mkdir, grows=_NAME)),
             (os, "rename", self._moving(os.rename)),
             (os, "replace", self._moving(os.replace)),
             (os, "link", self._moving(os.link)),
@@ -151,11 +184,20 @@ class Disks:
         ]
         return made
 
-    def _plain(self, real: Callable[..., Any], *, grows: bool = False) -> Callable[..., Any]:
+    def _plain(self, real: Callable[..., Any], *, grows: int = 0) -> Callable[..., Any]:
         def door(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._scheduler.current is not None and self._is_ours(path):
-                self.operation(real.__name__, grows=grows)
-            return real(path, *arguments, **options)
+            if self._scheduler.current is None or not self._is_ours(path):
+                return real(path, *arguments, **options)
+            self.operation(real.__name__, grows=grows)
+            if real.__name__ in _OF_NAMES:
+                self.names(path)
+            elif real.__name__ == "truncate":
+                self.writes(path)
+                self._scheduler.current.process.machine.room += max(0, self._stat(path).st_size - arguments[0])
+            result = real(path, *arguments, **options)
+            if real.__name__ == "fsync" and self.unsynced is not None:
+                self.unsynced.synced(path)
+            return result
 
         return door
 
@@ -165,7 +207,11 @@ class Disks:
             if actor is None or not self._is_ours(path):
                 return real(path, flags, mode, **options)
             creates = flags & os.O_CREAT and not self._is_there(path)
-            self.operation("open", grows=bool(creates))
+            self.operation("open", grows=_NAME if creates else 0)
+            if creates:
+                self.names(path)
+            elif flags & os.O_TRUNC:
+                self.writes(path)
             descriptor = real(path, flags, mode, **options)
             actor.process.descriptors.add(descriptor)
             if creates or flags & os.O_TRUNC:
@@ -205,7 +251,8 @@ class Disks:
                 self.operation("write")  # as much as there is room for
                 data = data[: int(len(data) * actor.chance.random())]
             else:
-                self.operation("write", grows=True)
+                self.operation("write", grows=len(data))
+            self.writes(descriptor)
             written = real(descriptor, data)
             self.written(descriptor)
             return written
@@ -217,7 +264,8 @@ class Disks:
             actor = self._scheduler.current
             if actor is None:
                 return real(descriptor, data, offset)
-            self.operation("pwrite", grows=offset + len(data) > self._fstat(descriptor).st_size)
+            self.operation("pwrite", grows=max(0, offset + len(data) - self._fstat(descriptor).st_size))
+            self.writes(descriptor)
             written = real(descriptor, data, offset)
             self.written(descriptor)
             return written
@@ -228,6 +276,7 @@ class Disks:
         def door(descriptor: int, *arguments: Any) -> Any:
             if self._scheduler.current is not None:
                 self.operation(real.__name__)
+                self.writes(descriptor)
             result = real(descriptor, *arguments)
             self.written(descriptor)
             return result
@@ -237,7 +286,8 @@ class Disks:
     def _allocating(self, real: Callable[[int, int, int], None]) -> Callable[[int, int, int], None]:
         def door(descriptor: int, begin: int, size: int) -> None:
             if self._scheduler.current is not None:
-                self.operation("posix_fallocate", grows=begin + size > self._fstat(descriptor).st_size)
+                self.operation("posix_fallocate", grows=max(0, begin + size - self._fstat(descriptor).st_size))
+                self.writes(descriptor)
             real(descriptor, begin, size)
             self.written(descriptor)
 
@@ -248,6 +298,7 @@ class Disks:
             ours = self._scheduler.current is not None and self._is_ours(destination)
             if ours:
                 self.operation(real.__name__)
+                self.names(*([] if real.__name__ == "link" else [source]), destination)
             result = real(source, destination, **options)
             if ours:
                 self.moved(os.fspath(destination))
@@ -297,7 +348,12 @@ class Disks:
                 actor.process.descriptors.discard(file)
                 opened = real(file, mode, *arguments, **options)
                 return _WrittenFile(self, opened) if writes else opened
-            self.operation("open", grows=writes and not self._is_there(file))
+            is_new = writes and not self._is_there(file)
+            self.operation("open", grows=_NAME if is_new else 0)
+            if is_new:
+                self.names(file)
+            elif "w" in mode:
+                self.writes(file)
             opened = real(file, mode, *arguments, **options)
             if not writes:
                 return opened

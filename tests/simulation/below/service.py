@@ -1,11 +1,11 @@
-"""The bucket, as its client library shows it: objects with ETags, conditions, and all that befalls requests.
+"""Buckets, as their client library shows them: objects with ETags, conditions, and all that befalls requests.
 
 It stands in the place of the module ``obstore`` in the one file of the product that imports it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -45,23 +45,35 @@ class _Got:
         return self._data
 
 
-class _Client:
-    def __init__(self, name: str, *, prefix: str | None = None, **_: Any) -> None:
-        self.prefix = f"{prefix}/" if prefix else ""
+class _Client(NamedTuple):
+    objects: dict[str, _Stored]
+    """Those of its bucket."""
+    prefix: str
 
 
 class Service:
-    """One bucket of the world. It has the functions of ``obstore`` that the product calls."""
+    """The buckets of the world. It has the functions of ``obstore`` that the product calls."""
 
     def __init__(self, scheduler: Scheduler, chance: Chance, rates: Rates, clock: Callable[[], int]) -> None:
         """``clock`` is that of the service, in UTC milliseconds."""
         self._scheduler, self._chance, self._rates, self._clock = scheduler, chance, rates, clock
-        self.objects: dict[str, _Stored] = {}
+        self._buckets: dict[str, dict[str, _Stored]] = {}
+        self.objects = self.bucket("simulated")
+        """Those of the bucket that the machines read."""
         self.requests = 0
         self.stored: Callable[[str], object] = lambda _key: None
-        """Is called with the key of each object that is stored."""
+        """Is called with the key of each object that is stored in that bucket."""
+        self.changed: Callable[[Mapping[str, _Stored], str], object] = lambda _bucket, _key: None
+        """Is called with the bucket and the key of each object that is stored or deleted."""
         self._number = 0
-        self.store = SimpleNamespace(S3Store=_Client)
+        self.store = SimpleNamespace(S3Store=self._client)
+
+    def bucket(self, name: str) -> dict[str, _Stored]:
+        """Return the objects of a bucket, by key."""
+        return self._buckets.setdefault(name, {})
+
+    def _client(self, name: str, *, prefix: str | None = None, **_: Any) -> _Client:
+        return _Client(self.bucket(name), f"{prefix}/" if prefix else "")
 
     def leave(self, key: str, data: bytes) -> None:
         """Have an object that is two days old."""
@@ -91,18 +103,18 @@ class Service:
         content = data if isinstance(data, bytes) else data.read_bytes()
 
         def effect() -> dict[str, Any]:
-            there = self.objects.get(client.prefix + key)
+            there = client.objects.get(client.prefix + key)
             if mode == "create" and there is not None:
                 raise AlreadyExistsError(f"{key} is there")
             if isinstance(mode, dict) and (there is None or mode.get("e_tag") != there.tag):
                 raise PreconditionError(f"{key} is not as expected")
-            return {"e_tag": self._store(client.prefix + key, content), "version": None}
+            return {"e_tag": self._store(client, key, content), "version": None}
 
         return self._asked("put", key, effect, changes=True)
 
     def copy(self, client: _Client, source: str, destination: str) -> None:
         def effect() -> None:
-            self._store(client.prefix + destination, self._found(client, source).data)
+            self._store(client, destination, self._found(client, source).data)
 
         self._asked("copy", source, effect, changes=True)
 
@@ -111,7 +123,8 @@ class Service:
 
         def effect() -> None:
             for key in asked:
-                self.objects.pop(client.prefix + key, None)
+                if client.objects.pop(client.prefix + key, None) is not None:
+                    self.changed(client.objects, client.prefix + key)
 
         self._asked("delete", asked[0], effect, changes=True)
 
@@ -136,7 +149,7 @@ class Service:
                     "size": len(one.data),
                     "last_modified": datetime.fromtimestamp(one.at / 1000, UTC),
                 }
-                for key, one in sorted(self.objects.items())
+                for key, one in sorted(client.objects.items())
                 if key.startswith(folder)
             ]
 
@@ -215,15 +228,17 @@ class Service:
 
     def _found(self, client: _Client, key: str) -> _Stored:
         try:
-            return self.objects[client.prefix + key]
+            return client.objects[client.prefix + key]
         except KeyError:
             raise FileNotFoundError(f"{key} is not there") from None
 
-    def _store(self, key: str, data: bytes) -> str:
+    def _store(self, client: _Client, name: str, data: bytes) -> str:
         self._number += 1
-        tag = f'"{self._number:x}"'
-        self.objects[key] = _Stored(data, tag, self._clock())
-        self.stored(key)
+        tag, key = f'"{self._number:x}"', client.prefix + name
+        client.objects[key] = _Stored(data, tag, self._clock())
+        if client.objects is self.objects:
+            self.stored(key)
+        self.changed(client.objects, key)
         return tag
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.store import durable
+from snapshots.store import directory_objects, durable
+from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import (
     StoreError,
     allocate,
@@ -242,6 +243,22 @@ def test_everything_reaches_the_disk_before_a_rename_shows_it(tmp_path: Path, mo
     assert "snapshots" in seen[published + 1 : activated]
     assert "current" in seen[published + 1 : activated]
     assert "acme" in seen[activated + 1 :]
+
+
+def test_what_is_deleted_is_not_back_after_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects, synced = DirectoryObjects(tmp_path), dict[str, list[str]]()
+    for key in ("acme/v/manifest", "acme/v/en/news", "acme/w/manifest"):
+        objects.create(key, b"x")
+
+    def sync(path: Path) -> None:
+        synced[path.relative_to(tmp_path).as_posix()] = sorted(one.name for one in path.iterdir())
+
+    monkeypatch.setattr(directory_objects, "sync_directory", sync)
+    objects.delete(["acme/v/manifest"])
+    assert synced == {"acme/v": ["en"]}
+    synced.clear()
+    objects.delete(["acme/v/en/news"])
+    assert synced == {"acme": ["w"]}
 
 
 @pytest.mark.parametrize("refusal", [None, errno.EOPNOTSUPP, errno.EINVAL])
