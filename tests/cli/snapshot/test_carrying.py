@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
 
+from snapshots.store.buckets.bucket_objects import BucketObjects
 from snapshots.store.carrying import file_keys
+from snapshots.store.durable import StoreError
 from snapshots.store.locations import open_objects
 from snapshots.store.objects import ANY, Objects
 from snapshots.store.store import WorkspaceStore, open_store
 from tests.programs.command_line import CMS, Cms, entry, in_process, write_workspace
+from tests.project.test_docs import page
 from tests.servers.tcp_proxy import tcp_proxy
 from tests.stores.object_stores import ObjectStore, object_store
 
@@ -135,3 +141,30 @@ def test_a_pull_that_is_killed_leaves_no_version_and_is_resumed(
     assert place.versions() == [newest, oldest]
     assert [place.verify(version) for version in place.versions()] == [[], []]
     assert again.json[0]["files"] <= len([name for name in files(target) if name.endswith(".parquet")]) - len(had)
+
+
+def test_an_analyst_reads_nothing_else_to_pull_than_the_guide_permits(
+    cms: Cms, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blog = Path("apis/blog.yaml")
+    blog.write_text(blog.read_text(encoding="utf-8") + "  - {id: text, name: Text, type: richtext}\n", encoding="utf-8")
+    Path("content/blog/one.md").write_text(entry("One") + "See [the file](paper.pdf).\n", encoding="utf-8")
+    Path("content/blog/paper.pdf").write_bytes(b"%PDF-1.4\n% a file that content names\n")
+    assert cms("snapshot", "build", "--store", bucket).status == 0
+    (row,) = (line for line in page("several-machines.md").splitlines() if line.startswith("| analyst |"))
+    permitted = re.findall(r"`([^`]+)`", row.split("|")[2].partition("never")[0])
+    asking, refused = BucketObjects._asking, []
+
+    def asked(self: BucketObjects, verb: str, key: str) -> AbstractContextManager[None]:
+        names = [key, f"{key}/"] if verb == "list" else [key]
+        if key not in {"", "site"} and not any(fnmatch(name, one) for name in names for one in permitted):
+            refused.append(key)
+            raise StoreError(f"{key} is forbidden.")
+        return asking(self, verb, key)
+
+    monkeypatch.setattr(BucketObjects, "_asking", asked)
+    ran = cms("snapshot", "pull", bucket, "--store", tmp_path / "pulled")
+    assert (ran.status, refused) == (0, []), ran.err
+    place = pulled(tmp_path / "pulled")
+    assert [place.verify(version) for version in place.versions()] == [[]] * 3
+    assert [path.read_bytes()[:4] for path in place.assets.iterdir()] == [b"%PDF"]

@@ -58,6 +58,8 @@ from tests.sites.quiet_app import quiet_app
 from tests.sites.served_site import eventually
 
 MINUTE = 60_000
+ENTRIES = 3
+"""The most entries of a segment: what is not published divides the entries of one server in another way."""
 LISTS = [api["endpoint"] for api in APIS if api["kind"] == "list"]
 TOLD_APART = ("x-request-id", "x-next-change")
 
@@ -147,7 +149,8 @@ def serving(directory: Path, stages: list[list[Version]], instants: list[int], t
     """Serve the first stage of the content at the first instant, then the second at the second."""
     store: Store = open_store(directory / "store")
     place = store.workspace(WORKSPACE["id"])
-    first = build(write(directory / "first", stages[0], tells), store, now=instants[0] - 5 * MINUTE).version
+    first = build(write(directory / "first", stages[0], tells), store, now=instants[0] - 5 * MINUTE,
+                  segment_entries=ENTRIES).version  # fmt: skip
     if access is None:
         for number, scope in enumerate(SCOPES):
             made = issue_key(
@@ -172,7 +175,7 @@ def serving(directory: Path, stages: list[list[Version]], instants: list[int], t
 
         eventually(lambda: served() == first)
         second = build(write(directory / "second", stages[1], tells), store, now=instants[1] - 5 * MINUTE,
-                       allow_breaking=True).version  # fmt: skip
+                       allow_breaking=True, segment_entries=ENTRIES).version  # fmt: skip
         eventually(lambda: served() == second)
         clock[0] = instants[1]
         server.points = [f"{one}@{format_datetime(at)}" for one, at in zip((first, second), instants, strict=True)]
