@@ -99,10 +99,13 @@ class ChosenWorkspace:
         """Return the current version. Raises ``NoWorkspace`` when no version has been activated yet."""
         current = self.workspace_store.current()
         if current is None:
-            raise NoWorkspace(
-                f'Workspace "{self.workspace_store.id}" has no current snapshot version. Build it first: '
-                "`cms snapshot build`."
+            versions = self.workspace_store.versions()  # some that were copied, or built without making them current
+            mended = (
+                f"`cms snapshot activate {versions[0]}` makes its newest one current."
+                if versions
+                else "Build it first: `cms snapshot build`."
             )
+            raise NoWorkspace(f'Workspace "{self.workspace_store.id}" has no current snapshot version. {mended}')
         return current.version
 
     def workspace(self) -> Workspace:

@@ -469,3 +469,15 @@ def test_a_version_that_cannot_be_opened_is_not_made_current(
     assert current.version == before
     built = cms("snapshot", "build", "--with-cache", "--json").json
     assert (built["activated"], built["version"] == before) == (True, False)
+
+
+def test_where_versions_were_copied_and_none_is_current_it_is_said_how_to_make_one_so(
+    cms_in_copy: Cms, tmp_path: Path
+) -> None:
+    assert cms_in_copy("snapshot", "pull", ".cms", "--store", "mine").status == 0
+    ran = cms_in_copy("snapshot", "verify", "--store", "mine")
+    assert ran.status == 1
+    command = re.search(r"`cms (snapshot activate \S+)` makes its newest one current", ran.err)
+    assert command is not None, ran.err
+    assert cms_in_copy(*command[1].split(), "--store", "mine").status == 0
+    assert cms_in_copy("snapshot", "verify", "--store", "mine").status == 0
