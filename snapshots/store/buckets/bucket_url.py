@@ -32,13 +32,19 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 def is_bucket(location: str | Path) -> bool:
-    """Return whether a location is a URL, and so no directory."""
-    return isinstance(location, str) and "://" in location
+    """Return whether a location is a URL, and so no directory: also one that lacks a slash after a service's scheme,
+    which names no bucket then."""
+    return isinstance(location, str) and ("://" in location or service_of(_scheme(location)) is not None)
 
 
 def kind_of(location: str) -> str | None:
     """Return the scheme in ``SERVICES`` of the URL of a bucket, ``None`` for a directory."""
-    return location.partition("://")[0].partition("+")[0] if is_bucket(location) else None
+    return _scheme(location).partition("+")[0] if is_bucket(location) else None
+
+
+def _scheme(location: str) -> str:
+    scheme, colon, _ = location.partition(":")
+    return scheme.lower() if colon else ""
 
 
 def masked(location: str) -> str:
@@ -48,7 +54,9 @@ def masked(location: str) -> str:
     try:
         parts = urlsplit(location)
     except ValueError:
-        return location.partition("://")[0] + "://***"
+        return _scheme(location) + "://***"
+    if "@" not in parts.netloc and not parts.query and not parts.fragment:
+        return location
     netloc = "***@" + parts.netloc.rpartition("@")[2] if "@" in parts.netloc else parts.netloc
     return urlunsplit((parts.scheme, netloc, parts.path, "***" if parts.query else "", ""))
 

@@ -45,7 +45,11 @@ def test_a_url_is_a_place_in_a_bucket(location: str, kind: str, name: str, prefi
     [
         ("http://bucket/a", "no store is at such a URL"),
         ("ftp://bucket", "no store is at such a URL"),
-        ("s3://", "names no bucket"),
+        ("s3://", "^s3://: names no bucket"),
+        ("s3:/bucket/a", "^s3:/bucket/a: names no bucket"),
+        ("gs:bucket/a", "names no bucket"),
+        ("S3:bucket", "names no bucket"),
+        ("s3+http:/host:1/bucket/a", "names no bucket"),
         ("s3+http://host:1", "names no bucket"),
         ("s3+http:///bucket", "names no bucket"),
         ("az:///prefix", "names no container"),
