@@ -58,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # What a developer's shell says of a store of theirs is not what a test means.
     for name in [name for name in os.environ if name.startswith("CMS_")]:
         del os.environ[name]
+    # Nor is the size of their terminal, which a library may note in the environment of one process and not of another.
+    os.environ |= {"COLUMNS": "80", "LINES": "24"}
     # Here and in all processes that tests start, each edit of a document has to be made a second time.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(CONFLICTS), os.environ.get("PYTHONPATH")]))
     os.environ["EDITS"] = "beaten"
