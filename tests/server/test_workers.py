@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,9 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
     monkeypatch.setattr(workers, "Child", started)
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
     killed: list[int] = []
+    awaited = workers.wait
 
-    def wait(*_arguments: object) -> None:
+    def wait(sentinels: Sequence[int], seconds: float) -> None:
         """Kill one when both are there, and end the server when there are two again."""
         if not killed:
             eventually(lambda: len(running(tmp_path)) == 2)
@@ -53,6 +55,7 @@ def test_one_that_a_full_machine_cannot_start_again_is_tried_again(
             eventually(lambda: has_ended(killed[0]))
         elif caplog.text.count("cannot be started") == 2 and len(running(tmp_path)) == 2:
             os.kill(os.getpid(), signal.SIGTERM)
+        awaited(sentinels, seconds)
 
     monkeypatch.setattr(workers, "wait", wait)
     with socket.socket() as listener:
