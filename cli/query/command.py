@@ -18,8 +18,7 @@ from snapshots.problems import ParquetryError
 if TYPE_CHECKING:
     from engine.read.query.stages import TimedStages
     from engine.read.reader.reader import Reader
-    from engine.read.reader.statement import Statement
-    from engine.read.search.search_indexes import Array
+    from engine.read.reader.statement import Columns, Statement
 
 app = new_app()
 
@@ -166,7 +165,7 @@ class _Watched:
         self.statements.append(statement)
         return self.reader.run(statement, deadline)
 
-    def run_for_columns(self, statement: Statement, deadline: float) -> dict[str, Array]:
+    def run_for_columns(self, statement: Statement, deadline: float) -> Columns:
         self.statements.append(statement)
         return self.reader.run_for_columns(statement, deadline)
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from engine.read.files.files import OpenedApi
 from engine.read.files.opened_tables import OpenedTables
 from engine.read.files.unusable import SnapshotUnusable
+from engine.read.search.placed_rows import PlacedRows, Places
 from engine.read.search.postings import DamagedIndex
-from engine.read.search.row_bits import Bits, RowBits, marked_in, places_in, unpacked
+from engine.read.search.row_bits import RowBits
 from engine.read.search.term_index import TermIndex
 from snapshots.columns import indexed_fields
 from snapshots.model import Api
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-
-_MANY: Final = 16
-"""Marking one row takes as long as copying so many marks."""
 
 
 class SearchIndexes:
@@ -36,31 +32,25 @@ class SearchIndexes:
         return self._has[api.uid]
 
     def holding(
-        self,
-        api: Api,
-        languages: Sequence[str],
-        fields: Sequence[str],
-        term: str,
-        rows: int,
-        check: Callable[[], None],
-    ) -> Array:
-        """Return for each of an API's ``rows`` whether one of ``fields`` holds ``term``; right in ``languages`` only.
+        self, api: Api, languages: Sequence[str], fields: Sequence[str], term: str, check: Callable[[], None]
+    ) -> list[PlacedRows]:
+        """Return the rows one of whose ``fields`` holds ``term``, by language, without those that have no rows.
 
         ``term`` is normalised as texts are compared. Raises what ``check`` raises, which is called now and then, and
         ``SnapshotUnusable`` where an index is damaged in the cache.
         """
-        marks = np.zeros(rows, dtype=bool)
         indexed = set(fields).intersection(indexed_fields(api))
+        found = []
         for lang in languages:
             of_language = self._language(api, lang)
             if of_language is None:
                 continue
             try:
-                of_language.copy_marks(of_language.holding(indexed, term, check), marks)
+                found.append(of_language.holding(indexed, term, check))
             except DamagedIndex:
                 of_language.discard()
                 raise SnapshotUnusable(f"The search index of {api.endpoint} is damaged. It is rebuilt.") from None
-        return marks
+        return found
 
     def _language(self, api: Api, lang: str) -> _Language | None:
         """The indexes of an API in a language, ``None`` where it has no rows."""
@@ -78,30 +68,25 @@ class _Language:
     def __init__(self, opened: OpenedApi, tables: OpenedTables, lang: str) -> None:
         there = [(number, part) for number, part in enumerate(opened.parts) if lang in part.ranges]
         ranges = [part.ranges[lang] for _, part in there]
-        self._places: Final = RowBits([len(inside) for inside in ranges])
+        bits = RowBits([len(inside) for inside in ranges])
         self._files = {number: part.search for number, part in there}
         self._vocabulary, self._lang = tables.vocabulary, lang
         self._damaged = tables if tables.vocabulary is not None else there[0][1]
         self._indexes: dict[str, TermIndex] = {}
-        self._rows: Final = tables.languages[lang]
         begins = np.zeros(len(opened.parts), np.intp)
-        begins[[number for number, _ in there]] = np.arange(len(there)) * self._places.stride - [
-            inside.start for inside in ranges
-        ]
-        inside = slice(self._rows.start, self._rows.stop)
-        place_of = begins[np.asarray(tables.parts[inside])] + np.asarray(tables.positions[inside])
-        self._row_at = np.zeros(len(self._places.spare) * 64, np.int32)
-        self._row_at[place_of] = np.arange(len(place_of), dtype=np.int32)
-        self._place_of = None if np.array_equal(place_of, np.arange(len(place_of))) else place_of
+        begins[[number for number, _ in there]] = np.arange(len(there)) * bits.stride - [one.start for one in ranges]
+        rows = tables.languages[lang]
+        parts, positions = (np.asarray(array[rows.start : rows.stop]) for array in (tables.parts, tables.positions))
+        self._places: Final = Places(bits, rows, begins[parts] + positions)
 
-    def holding(self, fields: Iterable[str], term: str, check: Callable[[], None]) -> Bits:
-        """Return the places of the rows one of whose ``fields`` holds a term. Raises ``DamagedIndex``, and what
-        ``check`` raises."""
-        marked = self._places.spare.copy()
+    def holding(self, fields: Iterable[str], term: str, check: Callable[[], None]) -> PlacedRows:
+        """Return the rows one of whose ``fields`` holds a term. Raises ``DamagedIndex``, and what ``check`` raises."""
+        spare = self._places.bits.spare
+        marked = spare.copy()
         # The largest comes first: rows that are marked once are not looked up again.
         for index in sorted(map(self._index, fields), key=lambda one: -one.size):
             index.mark_matching(term, marked, check)
-        return marked & ~self._places.spare
+        return PlacedRows(marked & ~spare, self._places)
 
     def discard(self) -> None:
         """Have the search index made again by the next process that opens a version."""
@@ -110,18 +95,6 @@ class _Language:
     def _index(self, field: str) -> TermIndex:
         found = self._indexes.get(field)
         if found is None:
-            made = TermIndex(self._files, self._vocabulary, self._places, self._lang, field)
+            made = TermIndex(self._files, self._vocabulary, self._places.bits, self._lang, field)
             found = self._indexes[field] = made
         return found
-
-    def copy_marks(self, found: Bits, marks: Array) -> None:
-        """Mark among the rows of the API those that were found at their places."""
-        count, of_language = marked_in(found), marks[self._rows.start : self._rows.stop]
-        if not count:
-            return
-        if count * _MANY < len(of_language):
-            of_language[self._row_at[places_in(found)]] = True
-        elif self._place_of is None:
-            of_language[:] = unpacked(found)[: len(of_language)]
-        else:
-            np.take(unpacked(found), self._place_of, out=of_language)

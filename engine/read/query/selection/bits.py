@@ -6,10 +6,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from engine.read.search.placed_rows import PlacedRows
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Bits: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 """Row n is bit n % 64 of word n // 64. Bits past the last row mean nothing."""
-RowSet: TypeAlias = "range | Bits"
+RowSet: TypeAlias = "range | Bits | PlacedRows"
 """A stretch of rows, of step 1, or any set."""
 _WORD = 64
 _ALL = (1 << _WORD) - 1
@@ -31,6 +33,10 @@ def bits_at(rows: Array, count: int) -> Bits:
 
 def as_bits(rows: RowSet, count: int) -> Bits:
     """Return a set of rows, of ``count`` in all, as bits."""
+    if isinstance(rows, PlacedRows):
+        marks = np.zeros(count, bool)
+        rows.copy_to(marks)
+        return bits_of(marks)
     if not isinstance(rows, range):
         return rows
     bits = np.zeros(-(-count // _WORD), np.uint64)

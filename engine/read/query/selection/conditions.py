@@ -22,6 +22,7 @@ from engine.read.query.stages import Stages
 from engine.read.reader.kept import Name
 from engine.read.reader.reader import Reader
 from engine.read.reader.statement import KEPT_ONLY, NotKept
+from engine.read.search.placed_rows import PlacedRows
 from snapshots.model import Api
 
 
@@ -94,7 +95,7 @@ def _without_statement(
     kept = reader.kept.get(name)
     if kept is not None:
         stages.part(condition.about, None, kept=True)
-        return cast("Bits", kept)
+        return cast("Bits | PlacedRows", kept)
     if not _is_looked_up(reader, plan, condition):
         return None
     found = _holding(reader, plan, condition, deadline)
@@ -135,19 +136,25 @@ def _values(reader: Reader, api: Api, field: str, lang: str, deadline: float, st
     return reader.part(name, make, deadline)
 
 
-def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float) -> Bits:
+def _holding(reader: Reader, plan: ListPlan, condition: BoundCondition, deadline: float) -> Bits | PlacedRows:
     """The rows one of whose fields holds the condition's text, or, as the rule has it, all others."""
     if deadline == KEPT_ONLY:
         raise NotKept
-    marks = reader.search.holding(
-        plan.api,
-        plan.visibility.languages,
-        condition.fields,
-        str(condition.value),
-        reader.rows(plan.api).count,
-        lambda: reader.check(deadline),
-    )
-    return bits_of(~marks if condition.by is By.NO_WORDS else marks)
+    text, languages = str(condition.value), plan.visibility.languages
+    found = reader.search.holding(plan.api, languages, condition.fields, text, lambda: reader.check(deadline))
+    if condition.by is By.NO_WORDS:
+        found = [one.others() for one in found]
+    if len(found) == 1 and _is_alone(plan):
+        return found[0]
+    marks = np.zeros(reader.rows(plan.api).count, dtype=bool)
+    for one in found:
+        one.copy_to(marks)
+    return bits_of(marks)
+
+
+def _is_alone(plan: ListPlan) -> bool:
+    """Whether a plan has one condition, so that its rows need not be joined with others."""
+    return len(plan.all_conditions) == 1
 
 
 def _asked(
@@ -169,4 +176,5 @@ def _is_looked_up(reader: Reader, plan: ListPlan, condition: BoundCondition) -> 
 
 def _name(reader: Reader, plan: ListPlan, condition: BoundCondition) -> Name:
     """The name of a condition's set, which is right only in the languages it was made from."""
-    return (reader.number, "meets", plan.api.uid, condition, plan.visibility.languages)
+    is_placed = _is_alone(plan) and _is_looked_up(reader, plan, condition)
+    return (reader.number, "found" if is_placed else "meets", plan.api.uid, condition, plan.visibility.languages)

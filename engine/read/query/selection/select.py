@@ -7,8 +7,9 @@ that meet the list's conditions.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 import numpy as np
@@ -19,11 +20,16 @@ from engine.read.query.selection.conditions import matching
 from engine.read.query.selection.sql import order_statement
 from engine.read.query.stages import Stages
 from engine.read.reader.reader import Epoch, Reader
+from engine.read.search.placed_rows import PlacedRows
 from engine.views.counting.totals import ViewTotals
 
 _ABOUT = "order and visibility"
 _SPARE = 64
 """Rows of the order that are read beyond those expected to fill a page; twice as many each time."""
+
+
+_NEAR: Final = 64
+"""A page that lies within the first of so many parts of the matching rows is found without putting all in order."""
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -67,17 +73,27 @@ class Order(msgspec.Struct, frozen=True):
         remaining = self.visible & as_bits(matching, len(self.visible) * 64)
         if self.is_stored:
             return Selection(*page_of(remaining, offset, limit), self.epoch)
-        total = size_of(remaining)
+        marks = marks_of(remaining, len(remaining) * 64)
+        return self._page_of(size_of(remaining), marks.__getitem__, offset, limit)
+
+    def page_among_placed(self, visible: PlacedRows, matching: PlacedRows, offset: int, limit: int) -> Selection:
+        """One page of the rows of one language that are in a set as well; ``visible`` are those of the order."""
+        remaining = matching.in_both(visible)
+        if (total := remaining.size) < min(offset + limit, total) * _NEAR:
+            return self.page_among(remaining, offset, limit)
+        return self._page_of(total, remaining.holds, offset, limit)
+
+    def _page_of(self, total: int, holds: Callable[[Array], Array], offset: int, limit: int) -> Selection:
+        """One page of the ``total`` rows that ``holds`` tells of."""
         end = min(offset + limit, total)
         if offset >= end:
             return Selection(total, [], self.epoch)
-        marks = marks_of(remaining, len(remaining) * 64)
         found, at, spare, pages = 0, 0, _SPARE, []
         while found < end:
             # The part of the order that should hold what is missing, were the set spread evenly over it.
             part = self.rows[at : at + (end - found) * len(self.rows) // total + spare]
             at, spare = at + len(part), spare * 2
-            inside = marks[part]
+            inside = holds(part)
             count = int(np.count_nonzero(inside))
             if found + count > offset:
                 pages.append(part[inside][max(offset - found, 0) :])
@@ -91,7 +107,12 @@ def select(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline
     if not plan.all_conditions:
         return order.page(plan.offset, plan.limit)
     meeting = matching(reader, plan, deadline, stages)
-    return order.page_among(meeting, plan.offset, plan.limit)
+    if not isinstance(meeting, PlacedRows):
+        return order.page_among(meeting, plan.offset, plan.limit)
+    name = (reader.number, "visible at places", plan.api.uid, plan.visibility, order.epoch.since)
+    count = reader.rows(plan.api).count
+    visible = reader.part(name, lambda: meeting.places.placed(marks_of(order.visible, count)), deadline)
+    return order.page_among_placed(visible, meeting, plan.offset, plan.limit)
 
 
 def order_of(reader: Reader, plan: ListPlan, now: int, views: ViewTotals, deadline: float, stages: Stages) -> Order:
