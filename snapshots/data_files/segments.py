@@ -61,6 +61,7 @@ class Division:
     def __init__(self, names: Sequence[str]) -> None:
         self.names: Final = tuple(names)
         self._starts: Final = [numbers_of(name)[0] for name in names]
+        self._seconds: Final = self._starts[1:]
         self._lasts: Final = [numbers_of(name)[1] for name in names]
 
     def of_number(self, number: int) -> int | None:
@@ -71,7 +72,7 @@ class Division:
     def nearest(self, number: int) -> int:
         """Return the position of the one segment that an entry with this number can be in, of one at least: where there
         is no such segment, of another."""
-        return max(bisect_right(self._starts, number) - 1, 0)
+        return bisect_right(self._seconds, number)
 
     def of_numbers(self, numbers: Ints) -> Ints:
         """Return the position of the segment of each entry, all of which are in one."""

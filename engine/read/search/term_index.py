@@ -33,9 +33,8 @@ _FEW: Final = 2_000
 """Texts that are searched in less time than further words are marked in."""
 _HEAD: Final = 65_536
 """Words, the most frequent ones, that are searched before the rest."""
-_FIRST_WORDS: Final = 32
-"""Words after which it is first seen whether marking may be left off; then after so many more, or a quarter as many as
-there were."""
+_AT_ONCE: Final = 4
+"""A share of the rows: when as many as 1 / ``_AT_ONCE`` were marked, it is seen whether marking may be left off."""
 
 
 class TermIndex:
@@ -114,15 +113,14 @@ class TermIndex:
         rows = self.places.rows
         counts = self.vocabulary.counts[words].astype(np.int64)
         costs = np.where(counts * _DENSE > rows, rows // _DENSE_ROWS + 1, counts)
-        rest, at, size = int(costs.sum()) + spare, 0, _FIRST_WORDS
+        spent = np.cumsum(costs)
+        at, done, all_of_it = 0, 0, int(costs.sum()) + spare
         while at < len(words):
-            if self._is_sparing(marked, rest):
+            if self._is_sparing(marked, all_of_it - done):
                 return False
-            some = slice(at, at + size)
-            self._postings.mark(marked, self._pairs(words[some]))
-            rest -= int(costs[some].sum())
-            at += size
-            size = max(_FIRST_WORDS, at // 4)
+            end = max(at + 1, int(np.searchsorted(spent, done + rows // _AT_ONCE)))
+            self._postings.mark(marked, self._pairs(words[at:end]))
+            at, done = end, int(spent[end - 1])
         return not self._is_sparing(marked, spare)
 
     def _is_sparing(self, marked: Bits, rest: int) -> bool:

@@ -116,7 +116,7 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(term_index, "_MARKED_MEANWHILE", data.draw(st.sampled_from([0, 1, 400])))
         patch.setattr(term_index, "_FEW", data.draw(st.sampled_from([0, 2, 2_000])))
         patch.setattr(term_index, "_HEAD", data.draw(st.sampled_from([2, 65_536])))
-        patch.setattr(term_index, "_FIRST_WORDS", data.draw(st.sampled_from([1, 16])))
+        patch.setattr(term_index, "_AT_ONCE", data.draw(st.sampled_from([1, 4, 100])))
         patch.setattr(postings, "_WORDS_AT_A_TIME", data.draw(st.sampled_from([1, 5, 1 << 17])))
         patch.setattr(postings, "_TEXTS_AT_A_TIME", data.draw(st.sampled_from([1, 4_096])))
         patch.setattr(row_bits, "_WORDS", data.draw(st.sampled_from([0, 1, 64])))
