@@ -116,7 +116,9 @@ class Current(msgspec.Struct, frozen=True, omit_defaults=True):
 
         ``manifest`` is the SHA-256 of the version's manifest, ``None`` where it is not known.
         """
-        served = dict.fromkeys((self.version, *(self.served or self.previous)))
+        # Where manifests are recorded, ``served`` was, too: it has none because they were pruned.
+        recorded = self.served if self.served or self.manifests else self.previous
+        served = dict.fromkeys((self.version, *recorded))
         served.pop(version, None)
         term = Term(self.version, self.activated_at, max(self.activated_at, now))
         after = msgspec.structs.replace(

@@ -39,6 +39,15 @@ def test_a_version_was_current_if_anything_recorded_says_so() -> None:
     assert [found.was_current(version) for version in (A, B, C, D)] == [True, True, True, False]
 
 
+def test_what_was_pruned_is_not_remembered_again_once_another_version_is_current() -> None:
+    found = Current(A, (), 0, "olga@desk", manifests={A: "1"}).followed_by(B, (A,), 10, "olga@desk", "2")
+    assert found.was_current(A)
+    after = found.without({A}).followed_by(C, (B, A), 20, "olga@desk", "3")
+    assert [after.was_current(version) for version in (A, B, C)] == [False, True, True]
+    # A file of a program that recorded no more than the versions before.
+    assert Current(B, (A,), 10, "olga@desk").followed_by(C, (B, A), 20, "olga@desk").was_current(A)
+
+
 def test_a_version_is_left_when_another_last_took_its_place() -> None:
     found = current(C, (A, 20, 30), (B, 10, 20), (A, 0, 10))
     assert [found.left_at(version) for version in (A, B, C, D)] == [30, 20, None, None]
