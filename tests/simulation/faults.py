@@ -292,6 +292,7 @@ FAULTS: dict[str, Fault] = {
         "whoever mends a version deletes what another one has just brought",
         _drops_unseen,
         {**_QUIET, "meets": True, "stewards": True},
+        seed=9,
     ),
     "linked-by-less": Fault(
         "a build takes data files of the version before that another definition made",

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from engine.backup.restoring import restore, verified
-from snapshots.store.carrying import FILES, carry
+from snapshots.store.carrying import carry, file_keys
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import MissingVersion, Store, open_store
 from snapshots.times import now_ms
@@ -69,9 +69,8 @@ class Stewards:
             return
         manifest = there.manifest(chance.choice(found))
         bucket = self._world.service.bucket(MENDED)
-        shared = sorted(key for key in bucket if key.startswith(f"{workspace}/{FILES}/"))
-        if shared and chance.random() < 0.5:
-            lost = chance.choice(shared)
+        shared = [key for key in file_keys(there.objects, manifest) if "/facts/" in key]  # which several versions have
+        for lost in shared if chance.random() < 0.8 else ():
             self._world.wholeness(bucket).damage(lost)
-            del bucket[lost]
+            bucket.pop(lost, None)
         there.drop_damaged(manifest)
