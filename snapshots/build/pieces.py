@@ -293,6 +293,10 @@ def _compile_in_worker(piece: Piece) -> CompiledPiece:
     return compiled
 
 
+def _is_ready(_: None) -> bool:
+    return _compiler is not None
+
+
 def compile_pieces(
     compiler: PieceCompiler, pieces: list[Piece], workers: BuildWorkers, progress: Callable[[int, int], None]
 ) -> list[CompiledPiece]:
@@ -300,7 +304,7 @@ def compile_pieces(
 
     A file at which a process dies has no rows, and a problem. Where it is this process, the next build says so, since
     it then finds the note that this one left. ``progress`` is called with (bytes done, bytes in all).
-    Raises ``WorkerDied`` where processes die at more than ``MOST_DEADLY`` files.
+    Raises ``WorkerDied`` where processes die at more than ``MOST_DEADLY`` files, or at none.
     """
     total = sum(_size(piece) for piece in pieces)
     progress(0, total)
@@ -337,7 +341,8 @@ def _compiled_one_by_one(
 ) -> list[CompiledPiece]:
     """Compile pieces one after the other, those at which a process dies in halves, down to the file.
 
-    ``note`` is a file that is there afterwards where a process died.
+    ``note`` is a file that is there afterwards where a process died. Raises ``WorkerDied`` where processes die without
+    work, too.
     """
     results, done, total = list[CompiledPiece](), 0, sum(map(_size, pieces))
     deadly = list[Piece]()
@@ -351,6 +356,8 @@ def _compiled_one_by_one(
             if halves:
                 waiting += halves
                 continue
+            # Where processes do not even start, it is no file's fault. Those that do go on with the next piece.
+            workers.run(_is_ready, [None], lambda _item: 0, lambda _done, _total: None)
             deadly.append(piece)
             if len(deadly) > MOST_DEADLY:
                 raise

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.build.build import check
+from snapshots.build.build import build, check
+from snapshots.build.cache import AT_WORK
 from snapshots.build.pieces import POOL_FILES
+from snapshots.build.workers import WorkerDied
+from snapshots.store.store import open_store
 
 DYING = """
 import os
@@ -26,6 +29,14 @@ def dying(text, *more, **options):
 comrak.render_markdown = dying
 """
 """What every process begins with: comrak ends it at certain texts, as it does where it panics."""
+NEVER_STARTING = """
+import os
+import sys
+
+if "--multiprocessing-fork" in sys.orig_argv:
+    os.abort()
+"""
+"""What every process begins with where those of a build do not start."""
 API = "uid: {0}\nname: {0}\nendpoint: {0}\nkind: list\nfields:\n  - {{id: body, name: Body, type: richtext}}\n"
 
 
@@ -94,3 +105,25 @@ def test_files_at_which_processes_die_are_named_with_the_problems_of_the_others(
         assert errors(tmp_path) == []
     assert not list((tmp_path / "site").rglob("compiling"))
     assert not list((tmp_path / "cache").rglob("compiling"))
+
+
+def test_where_no_process_starts_no_file_is_blamed_and_nothing_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that is just being replaced, or a machine without memory, leaves content as it is."""
+    site, store = tmp_path / "site", open_store(tmp_path / "store")
+    write_pages(site, 2)
+    before = build(site, store, now=0).version
+    (site / "content/first/p0.md").write_text("---\nstatus: published\n---\nThis is new.\n")
+    (note,) = [cache / AT_WORK for cache in (store.cache / "build").iterdir()]
+    note.touch()  # as a build that was killed leaves it
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0})
+    (tmp_path / "added" / "sitecustomize.py").write_text(NEVER_STARTING)
+    with pytest.raises(WorkerDied, match="ended unexpectedly"):
+        build(site, store, now=1, lenient=True)
+    current = store.workspace("acme").current()
+    assert current is not None
+    assert current.version == before
+    (tmp_path / "added" / "sitecustomize.py").write_text(DYING)
+    result = build(site, store, now=2, lenient=True)
+    assert (result.entries, result.activated, result.problems.errors) == (4, True, 0)
