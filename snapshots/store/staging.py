@@ -161,7 +161,8 @@ def _finish(path: Path) -> None:
     try:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         if mode & 0o222:  # else it is linked, and a change of its mode would have to be brought to the disk again
-            os.fchmod(descriptor, mode & ~0o222)
+            with suppress(PermissionError):  # linked from a version that another user built
+                os.fchmod(descriptor, mode & ~0o222)
         # Plain fsync: on macOS the manifest's F_FULLFSYNC empties the drive's cache for all files at once.
         os.fsync(descriptor)
     finally:
