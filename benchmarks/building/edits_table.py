@@ -33,10 +33,7 @@ ROWS: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
         lambda one: seconds(one["edit"]["served"]),
         "2 s at 20,000, 5 s at 200,000, 10 s at 1,000,000",
     ),
-    "processor time of the build; of build and server until it is served": (
-        lambda one: f"{seconds(one['edit']['cpu'])}; {seconds(one['edit']['served cpu'])}",
-        "",
-    ),
+    "processor time of the build": (lambda one: seconds(one["edit"]["cpu"]), ""),
     "new in the store, and of the version's bytes": (lambda one: share(one, "published", "version"), "10 MB; 10 %"),
     "new in the build cache, and of its bytes": (lambda one: share(one, "cached", "cache"), "10 %"),
     "most memory of the build, and of a first one; ratio beyond the 110 MB of the smallest": (memory, "0.5"),
