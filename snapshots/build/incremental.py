@@ -193,8 +193,10 @@ class _ApiUpdate:
 
     def _cut_of(self, number: int) -> CutFile | None:
         if number not in self._cut:
+            path = self._listed.source(number).path
+            before = [] if self._previous is None else self._previous.units.get(path, [])
             try:
-                self._cut[number] = cut_file(self._root / self._listed.source(number).path)
+                self._cut[number] = cut_file(self._root / path, {unit.digest: unit.lines for unit in before})
             except OSError:
                 self._cut[number] = None
         return self._cut[number]
@@ -218,12 +220,12 @@ class _ApiUpdate:
 
     def _has_own_dates(self, number: int, *, has_git: bool) -> bool:
         """Return whether no version in a file had a date from git, or would have one now."""
-        ways = {GIVEN} if has_git else {GIVEN, GUESSED, NOT_KNOWN}
+        ways = (GIVEN,) if has_git else (GIVEN, GUESSED, NOT_KNOWN)
         for chunk in self._remembered:
             if number in chunk.files:
                 index = self._rows.index_of(chunk)
                 is_of_file = chunk.files[index["source"].to_numpy()] == number
-                if not ways.issuperset(np.unique(index["dated"].to_numpy()[is_of_file]).tolist()):
+                if not np.isin(index["dated"].to_numpy()[is_of_file], ways).all():
                     return False
         return True
 

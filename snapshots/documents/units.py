@@ -5,7 +5,7 @@ Where a unit ends is decided by the bytes of its last line, so that the units af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -17,7 +17,7 @@ UNIT_BYTES: Final = 512 << 10
 """Bytes of a unit at least."""
 MOST_BYTES: Final = 4 << 20
 """Bytes at which a unit ends with the line that it is in."""
-MORE_BYTES: Final = 256 << 10
+MORE_BYTES: Final = 64 << 10
 """Bytes from ``UNIT_BYTES`` on until a line ends the unit, on average."""
 
 
@@ -40,17 +40,18 @@ class CutFile(msgspec.Struct, frozen=True):
     """Of the whole content."""
 
 
-def cut_file(path: Path) -> CutFile:
-    """Cut a file into units. Raises ``OSError``."""
+def cut_file(path: Path, known: Mapping[bytes, int]) -> CutFile:
+    """Cut a file into units. ``known`` has the number of line ends of units, by their digest. Raises ``OSError``."""
     units: list[Unit] = []
     whole = blake3()
     start = lines = 0
     with path.open("rb") as file:
         while data := _next(file.read(UNIT_BYTES) + file.readline(), file.readline):
             whole.update(data)
-            units.append(Unit(start, start + len(data), lines, unit_digest(data)))
+            digest = unit_digest(data)
+            units.append(Unit(start, start + len(data), lines, digest))
             start += len(data)
-            lines += data.count(b"\n")
+            lines += known[digest] if digest in known else data.count(b"\n")
     return CutFile(units, whole.hexdigest(16))
 
 

@@ -44,12 +44,14 @@ class LostReferences(msgspec.Struct):
             for number, one in enumerate(reference_checks(api.api)):
                 if not all(uid in self.apis for uid in one.targets):
                     continue
-                for language in np.unique(languages[(fields == number) & (languages > 0)]).tolist():
+                for language in np.flatnonzero(np.bincount(languages[(fields == number) & (languages > 0)])).tolist():
                     rows = np.flatnonzero((fields == number) & (languages == language))
-                    targets = pa.array(numbers[rows])
-                    published = self._are_in(targets, [self._published(uid) for uid in one.targets])
-                    there = self._are_in(targets, [self._numbers_of(uid, language) for uid in one.targets])
-                    self._report(api, one, language, rows[published & ~there], problems)
+                    of_language = [self._numbers_of(uid, language) for uid in one.targets]
+                    rows = rows[~self._are_in(pa.array(numbers[rows]), of_language)]
+                    if len(rows):
+                        of_any = [self._published(uid) for uid in one.targets]
+                        rows = rows[self._are_in(pa.array(numbers[rows]), of_any)]
+                    self._report(api, one, language, rows, problems)
 
     def _report(
         self, api: CheckedVersions, check: ReferenceCheck, language: int, lost: Rows, problems: Problems

@@ -127,7 +127,7 @@ def test_units_are_all_of_a_file(tmp_path: Path, end: str) -> None:
     lines = [line(source, number) for number in range(80)] + ["x" * 9 * UNIT]
     text = "\n".join(lines) + end
     (tmp_path / "posts.jsonl").write_text(text)
-    units = cut_file(tmp_path / "posts.jsonl").units
+    units = cut_file(tmp_path / "posts.jsonl", {}).units
     assert [unit.start for unit in units] == [0, *(unit.end for unit in units[:-1])]
     assert units[-1].end == len(text)
     assert all(text[: unit.start].count("\n") == unit.first for unit in units)
