@@ -24,6 +24,7 @@ from snapshots.store.verification import missing_files
 from snapshots.times import now_ms
 from tests.simulation.ledger import Violated
 from tests.simulation.machines import ReadingMachine
+from tests.simulation.published.copies import check_copy
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -42,6 +43,8 @@ _WELL = {
     "bucket",
     "cache",
     "keeper",
+    "mail",
+    "sign_in",
 }
 """The names of the table of which nothing may be wrong any more."""
 
@@ -57,6 +60,7 @@ def check_end(world: World) -> None:
         _check_audit(world, objects, name)
         _check_views(world, objects, store, name)
         _check_webhooks(world, objects, name)
+    world.outside.check_end(store)
     for machine in world.readers:
         _check_machine(world, machine)
     if len(world.service.objects) > MOST_OBJECTS:
@@ -172,6 +176,8 @@ def _check_webhooks(world: World, objects: Objects, workspace: str) -> None:
         # Versions of the same content have names that end alike.
         if told and told[-1].partition("@")[0].rpartition("-")[2] != current.rpartition("-")[2]:
             _fail(f"{receiver.host} heard last of {told[-1]}, and {current} is current")
+        if told:
+            check_copy(world, receiver, current)
         doubled = {message: times for message, times in receiver.times.items() if times > 1}
         if doubled and not world.faults:
             _fail(f"{receiver.host} was told twice, although nothing went wrong: {doubled}")

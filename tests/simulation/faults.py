@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
-from unittest.mock import patch
 
 from msgspec.structs import replace
 
@@ -15,7 +14,7 @@ from engine.access.keys import access
 from engine.access.sign_in.sign_ins import MAIL_PAUSE_MS, SignInLink, SignIns, _hash, new_token
 from engine.backup import restoring
 from engine.views.collecting import spool
-from engine.views.gathering import spooled
+from engine.views.gathering import spooled, stored_views
 from engine.views.gathering.stored_views import StoredViews
 from engine.webhooks import post
 from engine.webhooks.addresses import parse_target
@@ -31,33 +30,10 @@ from snapshots.store.assets import use
 from snapshots.store.current import Current
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.objects import ANY, Objects, StoreUnreachable
-
-Change = tuple[Any, str, Any]
-"""What is to stand where: (object, attribute, value)."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A mistake, as changes of modules and classes."""
-
-    about: str
-    changes: Callable[[], list[Change]]
-    scene: dict[str, Any] = field(default_factory=dict)
-    """What is given of the worlds in which it is looked for; chance decides the rest."""
-    seed: int = 0
-    """The first seed with which it is looked for: one that found it."""
-
-    @contextmanager
-    def put_back(self) -> Iterator[None]:
-        """Let the product make the mistake for the block."""
-        made = [patch.object(*one) for one in self.changes()]
-        for one in made:
-            one.start()
-        try:
-            yield
-        finally:
-            for one in made:
-                one.stop()
+from tests.simulation.fault import QUIET, Change, Fault
+from tests.simulation.growth.faults import GROWTH
+from tests.simulation.outside.faults import OUTSIDE
+from tests.simulation.published.faults import PUBLISHED
 
 
 def _revocation_undone() -> list[Change]:
@@ -165,6 +141,15 @@ def _retention_postponed() -> list[Change]:
     ]
 
 
+def _claim_forgotten() -> list[Change]:
+    rows_key, numbers = stored_views.rows_key, count()
+
+    def another(workspace: str, day: int, number: int) -> str:
+        return rows_key(workspace, day, 1000 * number + next(numbers))
+
+    return [(stored_views, "rows_key", another)]
+
+
 @contextmanager
 def _no_lease(*_: Any) -> Iterator[Callable[[], None]]:
     yield lambda: None
@@ -224,88 +209,93 @@ def _linked_by_less() -> list[Change]:
     return [(file_plans, "stored_form", lambda _fields: ())]
 
 
-_QUIET: dict[str, Any] = {"only": True, "directory": False, "nights": 0}
-"""A store in a bucket, and nothing goes wrong but what is named beside."""
-
 FAULTS: dict[str, Fault] = {
     "revocation-undone": Fault(
         "a change of a key beside another one writes what the first try made",
         _revocation_undone,
-        {**_QUIET, "meets": True},
+        {**QUIET, "meets": True},
         seed=9,
     ),
     "first-result": Fault(
-        "an edit returns the result of its first try, not of the one stored", _first_result, {**_QUIET, "meets": True}
+        "an edit returns the result of its first try, not of the one stored", _first_result, {**QUIET, "meets": True}
     ),
     "full-disk": Fault(
-        "keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody, {**_QUIET, "full": 1.0}
+        "keys are not followed on a full disk, and nobody is told", _full_disk_tells_nobody, {**QUIET, "full": 1.0}
     ),
     "round-ends": Fault(
         "a workspace that cannot be looked at ends the round for those behind it",
         _one_ends_the_round,
-        {**_QUIET, "refused": 1.0},
+        {**QUIET, "refused": 1.0},
         seed=11,
     ),
     "rollback-by-clock": Fault(
-        "which of two versions was first is told by their names", _going_back_by_names, {**_QUIET, "receivers": 1}
+        "which of two versions was first is told by their names", _going_back_by_names, {**QUIET, "receivers": 1}
     ),
     "outcome-uncaught": Fault(
         "what a receiver answers is not always an outcome",
         _outcome_uncaught,
-        {**_QUIET, "bad": 1.0, "receivers": 2},
+        {**QUIET, "bad": 1.0, "receivers": 2},
         seed=2,
     ),
-    "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way, _QUIET),
+    "stranger": Fault("anybody's request for a link counts against the member's own", _stranger_in_the_way, QUIET),
     "one-holder": Fault(
         "two machines of one name both hold the lease",
         _one_holder,
-        {**_QUIET, "is_calm": True, "readers": 2, "receivers": 2},
+        {**QUIET, "is_calm": True, "readers": 2, "receivers": 2},
     ),
     "prune-under-push": Fault(
         "a prune deletes what a version on its way needs",
         _nothing_leased,
-        {**_QUIET, "meets": True},
+        {**QUIET, "meets": True},
         seed=13,
     ),
     "lease-given-back": Fault(
         "who pushes ends its lease although the manifest may still arrive",
         _lease_given_back,
-        {**_QUIET, "meets": True, "late": 0.05},
+        {**QUIET, "meets": True, "late": 0.05},
         seed=27,
     ),
     "sealed-unsynced": Fault(
         "views of a worker that was killed are sealed without bringing them to the disk",
         _sealed_unsynced,
-        {**_QUIET, "death": 0.001, "cut": 1.0},
+        {**QUIET, "death": 0.001, "cut": 1.0},
     ),
     "place-comes-back": Fault(
         "the place of a worker that is gone comes back after a power cut, and its views count twice",
         _place_comes_back,
-        {**_QUIET, "death": 0.001, "cut": 1.0},
+        {**QUIET, "death": 0.001, "cut": 1.0},
     ),
     "prune-under-restore": Fault(
         "a prune deletes what a backup that is being restored needs",
         _restore_unleased,
-        {**_QUIET, "meets": True, "stewards": True},
+        {**QUIET, "meets": True, "stewards": True},
     ),
     "damage-under-push": Fault(
         "whoever mends a version deletes what another one has just brought",
         _drops_unseen,
-        {**_QUIET, "meets": True, "stewards": True},
+        {**QUIET, "meets": True, "stewards": True},
         seed=9,
     ),
     "linked-by-less": Fault(
         "a build takes data files of the version before that another definition made",
         _linked_by_less,
-        {**_QUIET, "is_calm": True, "opens": True},
+        {**QUIET, "is_calm": True, "opens": True},
     ),
-    "pins-outlive": Fault("versions that were deleted stay open for pins", _pins_outlive, _QUIET, seed=2),
+    "pins-outlive": Fault("versions that were deleted stay open for pins", _pins_outlive, QUIET, seed=2),
     "no-reserve": Fault(
         "a full disk keeps rights from being taken away",
         _no_reserve,
-        {**_QUIET, "directory": True, "full": 1.0},
+        {**QUIET, "directory": True, "full": 1.0},
     ),
     "retention": Fault(
-        "old rows of page views stay as long as new ones come", _retention_postponed, {**_QUIET, "nights": 12}
+        "old rows of page views stay as long as new ones come", _retention_postponed, {**QUIET, "nights": 12}
     ),
+    "rows-twice": Fault(
+        "rows whose claim was not finished are written again, beside those that are there",
+        _claim_forgotten,
+        {**QUIET, "lost_answer": 0.05, "death": 0.0005},
+    ),
+    **OUTSIDE,
+    **PUBLISHED,
+    **GROWTH,
 }

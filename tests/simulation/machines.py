@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -131,7 +132,12 @@ class ReadingMachine(Machine):
 
     def __init__(self, world: World, name: str, offset: int = 0) -> None:
         super().__init__(world, name, offset)
-        self.settings = Settings(store=world.location, cache=f"{name}/cache", views_retention_days=world.retention_days)
+        self.settings = Settings(
+            store=world.location,
+            cache=f"{name}/cache",
+            views_retention_days=world.retention_days,
+            **world.outside.settings(),
+        )
         self.workspaces: Workspaces | None = None
         self.views: ViewCollection | None = None
         self.states: WorkerStates | None = None
@@ -157,13 +163,20 @@ class ReadingMachine(Machine):
         page = StatesPage(self.settings.open_store(), states, steady_ms)
         teller = threading.Thread(target=keeper._tell_states, args=(page, stopping), name="states")
         teller.start()
+        if self.settings.console:
+            for work in (
+                partial(keeper._serve_console, self.settings, None, watch),  # type: ignore[arg-type]  # no socket
+                keeper._looking_at_sign_ins(self.settings, states),
+                keeper._repeated(watch.ask_again, keeper.MAIL_ASK_SECONDS, "the mail server cannot be asked: %s"),
+            ):
+                threading.Thread(target=work, args=(stopping,), name="console").start()
         with suppress(KeeperFailed):  # logged
             keeper._work_with_the_lock(self.settings, states, watch, stopping)
 
     def _answer(self) -> None:
         store = self.settings.open_store()
         held_page = None if self.world.is_directory else HeldPage(store.root)
-        workspaces = Workspaces(store, read_version, now_ms, read_version, 3, held_page)
+        workspaces = Workspaces(store, self._read_version, now_ms, self._read_version, 3, held_page)
         visitors: Any = SimpleNamespace(dropped=lambda: (0, 0))
         proxies: Any = None
         limits: Any = SimpleNamespace(problems={})
@@ -175,7 +188,13 @@ class ReadingMachine(Machine):
         self.freshness = self._freshness_of(store)
         self.workspaces, self.views, self.states = workspaces, views, states
         self.worker_since = self.world.scheduler.now
+        self.world.published.begin(self, workspaces, views)
         self.world.visit(self)
+
+    def _read_version(self, workspace_store: WorkspaceStore, version: str) -> Any:
+        read = read_version(workspace_store, version)
+        published = self.world.published
+        return published.readers.real[version] if published.is_there else read
 
     def _freshness_of(self, store: Store) -> Freshness | None:
         return None if self.world.is_directory else Freshness(store, None, now_ms)

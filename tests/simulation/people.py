@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from engine.access.audit.log import Author, Via
 from engine.access.keys.access import KeyChange
 from engine.access.sign_in.people import member as person_of
@@ -19,6 +21,7 @@ from engine.administration import keys as key_changes
 from engine.administration import versions as version_changes
 from engine.administration import webhooks as webhook_changes
 from engine.administration.administrator import Administrator
+from snapshots.model import Workspace
 from snapshots.problems import ParquetryError
 from snapshots.store.carrying import carry
 from snapshots.store.locations import open_objects
@@ -54,6 +57,7 @@ class Office(Machine):
         self.add_webhooks()
         if not self.world.is_directory:
             self.leave_assets()
+        others = [*self.world.outside.begin(self), *self.world.published.people()]
         for name in self.world.workspaces:
             for person in (
                 self._stranger,
@@ -64,6 +68,8 @@ class Office(Machine):
                 self._publisher,
                 self._pruner,
             ):
+                self.employ(name, person)
+            for person in others:
                 self.employ(name, person)
         if self.world.has_stewards:
             Stewards(self).begin()
@@ -108,6 +114,11 @@ class Office(Machine):
     def _shared(self, workspace: str) -> WorkspaceStore:
         """Return the workspace in the bucket, as a command of this machine opens it."""
         return open_store(self.world.location, cache=self.root / "cache").workspace(workspace)
+
+    def acting(self, workspace: str, who: str, now: int | None = None) -> tuple[Administrator, Workspace]:
+        """Return somebody who changes a workspace now, or did so then, and its definitions."""
+        by = self._by(workspace, who)
+        return (by if now is None else replace(by, now=now)), self._workspaces[workspace]
 
     def _by(self, workspace: str, who: str) -> Administrator:
         return Administrator(self._shared(workspace), Author(f"{who}@office", "operator", Via.COMMAND_LINE), now_ms())

@@ -34,10 +34,13 @@ from tests.simulation.below.service import Service
 from tests.simulation.below.template import WORKSPACES, Template
 from tests.simulation.below.threads import threads_of
 from tests.simulation.ending import check_end
+from tests.simulation.growth.bounds import IDLE, check_growth, check_requests
 from tests.simulation.ledger import Ledger, Violated
 from tests.simulation.machines import BUCKET, DIRECTORY, EPOCH_MS, Machine, ReadingMachine
 from tests.simulation.openings import check_openings
+from tests.simulation.outside.outside import Outside
 from tests.simulation.people import Office
+from tests.simulation.published.published import Published
 from tests.simulation.wholeness import Wholeness
 
 MINUTE = 60 * SECOND
@@ -77,7 +80,10 @@ class World:
         self.is_directory = given.get("directory", chance.random() < 0.3)
         """Whether the store is a directory of the one machine there is, and not in a bucket."""
         self.location = DIRECTORY if self.is_directory else BUCKET
-        self.nights = given.get("nights", chance.choice((0, 0, 0, 1, 12)))
+        nights = chance.choice((0, 0, 0, 1, 12))
+        if nights == 12 and random.Random(f"{seed}/months").random() < 0.5:
+            nights = 60
+        self.nights = given.get("nights", nights)
         """How often all machines sleep for a day, in between."""
         self.retention_days = 3 if self.nights else None
         self.scheduler = Scheduler(seed)
@@ -95,6 +101,8 @@ class World:
         self.disks.moved = self._note_moved
         if self.rates.cut:
             self.disks.unsynced = Unsynced(lambda: self.scheduler.now)
+        self.outside = Outside(self)
+        self.published = Published(self)
         self.readers = [
             ReadingMachine(self, f"reader-{number}", chance.choice((0, 0, 900_000, -900_000)))
             for number in range(1 if self.is_directory else given.get("readers", chance.choice((1, 2, 2))))
@@ -125,6 +133,7 @@ class World:
                     machine.begin()
                 self._plan_faults()
                 self._plan_nights()
+                self.outside.plan(self._end)
                 self.scheduler.run(self._end)
                 self._calm()
                 self._settle()
@@ -151,7 +160,17 @@ class World:
                 if quiet == QUIET[-1]:
                     raise
             else:
+                self._rest(quiet)
                 return
+
+    def _rest(self, quiet: int) -> None:
+        """In a world that lasted for long, look at what must not have grown, and how often idle machines ask."""
+        if not self.nights:
+            return
+        check_growth(self)
+        asked = self.service.asked.copy()
+        self.scheduler.run(self._end + quiet + IDLE)
+        check_requests(self, asked)
 
     def tell(self, line: str) -> None:
         """Add a line to the history."""
@@ -250,6 +269,7 @@ class World:
             for what in _FAULTS:
                 self._end_fault(machine, what)
             machine.offset = 0
+        self.outside.calm()
         rates = self.rates
         rates.lost_request = rates.lost_answer = rates.late = rates.doubled = 0.0
 
@@ -291,6 +311,8 @@ class World:
             self._check_keys(machine, workspace, chance)
             self._check_version(machine, workspace)
             self._check_withdrawn(machine, workspace)
+            self.outside.check(machine)
+            self.published.check(machine, workspace)
 
     def _view(self, machine: ReadingMachine, workspace: str, path: str) -> None:
         assert machine.workspaces is not None
@@ -480,6 +502,7 @@ class World:
             (batching.ViewKeeping, "start", lambda _: None),
             (collection, "read_list", lambda: None),
             (sender, "WebhookClientThread", client_of(self.receivers)),
+            *self.outside.doors(),
         ]
 
 

@@ -38,6 +38,8 @@ class Receiver:
         self._chance = random.Random(f"{world.chance.seed}/{host}")
         bad = self._chance.choice((0.0, 0.0, 0.1, 0.4))
         self._bad = 0.0 if world.rates.is_calm else world.given.get("bad", bad)
+        self.is_gone = False
+        """Whether it answers nothing but that it cannot, until the end of the world."""
         self.accepted: list[dict[str, Any]] = []
         """The events that it has accepted, in order, each once."""
         self.times: Counter[str] = Counter()
@@ -50,6 +52,8 @@ class Receiver:
         raw, is_lost = _GOOD, False
         if not world.is_over and chance.random() < self._bad and world.chance.falls(self.host, "answers badly"):
             raw, is_lost = chance.choice(_ANSWERS), chance.random() < 0.3
+        if self.is_gone:
+            raw, is_lost = _ANSWERS[0], False
         if raw in (_GOOD, _ANSWERS[6]) or is_lost:
             self._accept(request)
         if is_lost:

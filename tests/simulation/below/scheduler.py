@@ -6,6 +6,7 @@ on, nothing that it does has any effect, and none of its operations returns.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 from collections.abc import Callable
@@ -126,7 +127,12 @@ class Scheduler:
 
     def switch(self, actor: Actor) -> None:
         """Let others go on, until somebody wakes the current actor. Raises ``Died``."""
+        loop = asyncio._get_running_loop()
+        if loop is not None:  # which is one of this actor's alone
+            asyncio._set_running_loop(None)
         self._hub.switch()
+        if loop is not None:
+            asyncio._set_running_loop(loop)
         if not actor.process.is_alive:
             raise Died
 

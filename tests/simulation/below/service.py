@@ -5,6 +5,7 @@ It stands in the place of the module ``obstore`` in the one file of the product 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -61,6 +62,8 @@ class Service:
         self.objects = self.bucket("simulated")
         """Those of the bucket that the machines read."""
         self.requests = 0
+        self.asked: Counter[str] = Counter()
+        """By machine, how often it has asked."""
         self.stored: Callable[[str], object] = lambda _key: None
         """Is called with the key of each object that is stored in that bucket."""
         self.changed: Callable[[Mapping[str, _Stored], str], object] = lambda _bucket, _key: None
@@ -161,6 +164,7 @@ class Service:
         if actor is None:
             return effect()
         self.requests += 1
+        self.asked[actor.process.machine.name] += 1
         machine, rates, chance = actor.process.machine, self._rates, actor.chance
         scheduler.pause(round(_QUICK * chance.random()))
         if machine.refused is not None and key.startswith(machine.refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import struct
 import zlib
 from pathlib import Path
@@ -12,6 +13,7 @@ from snapshots.model import Workspace
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.store import Store, open_store
 from tests.simulation.machines import EPOCH_MS
+from tests.simulation.published.content import write_entries
 
 WORKSPACES = {"acme": 5, "blue": 3}
 """The workspaces, each with its number of versions."""
@@ -36,14 +38,14 @@ class Template:
         self.answers: dict[tuple[str, str], dict[str, str]] = {}
         """By workspace and version, the answers of versions that were built from nothing, as far as they are known."""
         self._fresh: dict[tuple[str, str], tuple[Store, str]] = {}
-        workspaces: list[Workspace] = []
+        self.members: dict[str, dict[str, dict[str, str]]] = {}
+        """By workspace and version, the members' addresses and roles."""
+        self._readers: Readers | None = None
         for name, number in WORKSPACES.items():
-            for version in range(number):
-                _build(root / name, name, version, self.store)
-            workspace_store = self.store.workspace(name)
-            self.versions[name] = sorted(workspace_store.versions())
-            workspaces.append(workspace_store.manifest(self.versions[name][-1]).workspace)
-        self.workspaces = tuple(workspaces)
+            self.versions[name] = [_build(root / name, name, version, self.store) for version in range(number)]
+            self.members[name] = {version: _members(place) for place, version in enumerate(self.versions[name])}
+        manifests = (self.store.workspace(name).manifest(found[-1]) for name, found in self.versions.items())
+        self.workspaces: tuple[Workspace, ...] = tuple(one.workspace for one in manifests)
         self.backup = root / "backup"
         make_backup(self.store, DirectoryObjects(self.backup), now=EPOCH_MS)
 
@@ -57,19 +59,65 @@ class Template:
             self._fresh[name, version] = store, store.workspace(name).versions()[0]
         return self._fresh[name, version]
 
+    def readers(self) -> Readers:
+        """Return all versions opened, and the same without their secrets; once for all worlds."""
+        if self._readers is None:
+            self._readers = Readers(self, self._root / "without-secrets")
+        return self._readers
 
-def _build(place: Path, name: str, version: int, store: Store) -> None:
-    _write_workspace(place, name, version)
-    _write_entries(place, version)
+
+class Readers:
+    """Versions that are open as long as the process."""
+
+    def __init__(self, template: Template, root: Path) -> None:
+        from engine.read.reader.reader import Reader, open_reader
+
+        class Opened(Reader):
+            def close(self) -> None:
+                """Stay open: other worlds read it, too."""
+
+        def opened(store: Store, name: str, version: str) -> Reader:
+            workspace_store = store.workspace(name)
+            reader = open_reader(workspace_store.snapshots / version, workspace_store.manifest(version), root / "cache")
+            reader.__class__ = Opened
+            return reader
+
+        atexit.register(self._close)
+        without = open_store(root / "store")
+        self.real: dict[str, Reader] = {}
+        """By version."""
+        self.without_secrets: dict[str, Reader] = {}
+        """By the version with the secrets."""
+        for name, versions in template.versions.items():
+            for number, version in enumerate(versions):
+                other = _build(root / name, name, number, without, without_secrets=True)
+                self.real[version] = opened(template.store, name, version)
+                self.without_secrets[version] = opened(without, name, other)
+
+    def _close(self) -> None:
+        for reader in (*self.real.values(), *self.without_secrets.values()):
+            reader.__class__.__base__.close(reader)  # type: ignore[union-attr]  # it is a reader's
+
+
+def _build(place: Path, name: str, version: int, store: Store, *, without_secrets: bool = False) -> str:
+    """Build a version of a workspace; return its name."""
+    _write_definitions(place, name, version)
+    folder = place / "content" / "news"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Two pictures that come and go with versions, and so are shared by some of them.
+    (folder / f"picture-{version % 2}.png").write_bytes(_png(version % 2))
+    # And one that no other version has, which so is needed by nothing while its version is on its way.
+    (folder / f"own-{version}.png").write_bytes(_png(10 + version))
+    write_entries(place, version, without_secrets=without_secrets)
     now = EPOCH_MS - 100 * _HOUR + version * _HOUR
-    build(place, store, now=now, lenient=True, allow_breaking=True)
+    return build(place, store, now=now, lenient=True, allow_breaking=True).version
 
 
-def _write_workspace(place: Path, name: str, version: int) -> None:
+def _write_definitions(place: Path, name: str, version: int) -> None:
+    rows = "".join(f"  - {{name: Somebody, email: {to}, role: {role}}}\n" for to, role in _members(version).items())
     files = {
-        "workspace.yaml": f"id: {name}\nlanguages: [en]\nmembers:\n"
-        "  - {name: Mika, email: mika@acme.example, role: owner}\n",
-        "apis/news.yaml": f"uid: api_{name}00000000\nendpoint: news\nkind: list\nfields:\n"
+        "workspace.yaml": f"id: {name}\nlanguages: [en, ja]\nmembers:\n{rows}",
+        "apis/news.yaml": f"uid: api_{name}00000000\nendpoint: news\nkind: list\nmultilingual: true\nfields:\n"
         "  - {id: title, type: text, required: true}\n  - {id: body, type: richtext}\n",
         "apis/facts.yaml": f"uid: api_{name}00000001\nendpoint: facts\nkind: list\nfields:\n"
         f"{_FACTS[version % len(_FACTS)]}",
@@ -80,18 +128,10 @@ def _write_workspace(place: Path, name: str, version: int) -> None:
         (place / path).write_text(text)
 
 
-def _write_entries(place: Path, version: int) -> None:
-    folder = place / "content" / "news"
-    folder.mkdir(parents=True, exist_ok=True)
-    # Two pictures that come and go with versions, and so are shared by some of them.
-    picture = f"picture-{version % 2}.png"
-    (folder / picture).write_bytes(_png(version % 2))
-    # And one that no other version has, which so is needed by nothing while its version is on its way.
-    own = f"own-{version}.png"
-    (folder / own).write_bytes(_png(10 + version))
-    text = f"Text {version} ![]({picture}) ![]({own})"
-    (folder / "one.md").write_text(f"---\ntitle: One {version}\ncreatedAt: 2026-01-02\n---\n{text}\n")
-    (folder / "two.md").write_text("---\ntitle: Two\ncreatedAt: 2026-01-03\n---\nThe same in all versions.\n")
+def _members(number: int) -> dict[str, str]:
+    """Return who is a member in a version: some have a maintainer less."""
+    members = {"mika@acme.example": "owner", "edda@acme.example": "editor"}
+    return members if number % 3 == 1 else {**members, "nils@acme.example": "maintainer"}
 
 
 def _png(shade: int) -> bytes:

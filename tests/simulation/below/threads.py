@@ -86,6 +86,43 @@ def threads_of(scheduler: Scheduler) -> dict[str, Any]:
         def _is_taken(self) -> bool:
             return self._holder is not (scheduler.current or self)
 
+    class Condition:
+        def __init__(self, lock: Any = None) -> None:
+            self._lock = lock or RLock()
+            self._waiting: list[Event] = []
+
+        def acquire(self, *arguments: Any) -> bool:
+            acquired: bool = self._lock.acquire(*arguments)
+            return acquired
+
+        def release(self) -> None:
+            self._lock.release()
+
+        def wait(self, timeout: float | None = None) -> bool:
+            called = Event()
+            self._waiting.append(called)
+            self._lock.release()
+            try:
+                return called.wait(timeout)
+            finally:
+                if called in self._waiting:
+                    self._waiting.remove(called)
+                self._lock.acquire()
+
+        def notify(self, number: int = 1) -> None:
+            for called in self._waiting[:number]:
+                called.set()
+            del self._waiting[:number]
+
+        def notify_all(self) -> None:
+            self.notify(len(self._waiting))
+
+        def __enter__(self) -> bool:
+            return self.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.release()
+
     class Thread:
         def __init__(
             self,
@@ -140,14 +177,30 @@ def threads_of(scheduler: Scheduler) -> dict[str, Any]:
             self._result: Any = None
             self._error: BaseException | None = None
             self.is_cancelled = False
+            self._callbacks: list[Callable[[Any], object]] = []
+
+        def cancelled(self) -> bool:
+            return self.is_cancelled
+
+        def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+            if self.done() or self.is_cancelled:
+                callback(self)
+            else:
+                self._callbacks.append(callback)
 
         def done(self) -> bool:
             return self._ended.is_set()
 
         def cancel(self) -> bool:
-            if not self.done():
+            if not self.done() and not self.is_cancelled:
                 self.is_cancelled = True
+                self._call_back()
             return self.is_cancelled
+
+        def _call_back(self) -> None:
+            called, self._callbacks = self._callbacks, []
+            for callback in called:
+                callback(self)
 
         def result(self, timeout: float | None = None) -> Any:
             self._ended.wait(timeout)
@@ -165,6 +218,7 @@ def threads_of(scheduler: Scheduler) -> dict[str, Any]:
                 self._error = error
             finally:
                 self._ended.set()
+                self._call_back()
 
     class Pool:
         def __init__(self, max_workers: int | None = None, thread_name_prefix: str = "pool", **_: Any) -> None:
@@ -218,6 +272,7 @@ def threads_of(scheduler: Scheduler) -> dict[str, Any]:
         "Event": Event,
         "Lock": Lock,
         "RLock": RLock,
+        "Condition": Condition,
         "Thread": Thread,
         "Timer": Timer,
         "ThreadPoolExecutor": Pool,
