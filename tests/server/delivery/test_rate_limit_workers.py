@@ -35,7 +35,7 @@ def test_exactly_three_hundred_over_two_workers(site: Site, tmp_path: Path) -> N
         worker = min(workers_of(server))
         os.kill(worker, signal.SIGKILL)
         # A worker that dies while its supervisor waits for a sign of life is missed for half a minute.
-        eventually(lambda: len(workers_of(server)) == 2 and worker not in workers_of(server), within=60)
+        eventually(lambda: len(workers_of(server)) == 2 and worker not in workers_of(server))
         eventually(lambda: server.log().count("serving snapshot version") == 3)
         if time.monotonic() - began < 60:
             assert flood([server], headers, 320) == {429: 320}

@@ -16,7 +16,7 @@ from server.workspaces.snapshot_slot import SnapshotSlot
 from snapshots.store.durable import StoreError
 from snapshots.store.store import WorkspaceStore
 from tests.generated.asked import asked
-from tests.sites.served_site import Site, eventually
+from tests.sites.served_site import DEADLINE, Site, eventually
 
 
 class Opener:
@@ -32,7 +32,7 @@ class Opener:
 
     def __call__(self, store: WorkspaceStore, version: str) -> Reader:
         self.tried.append(version)
-        assert self.go.wait(60)
+        assert self.go.wait(DEADLINE)
         if self.failure is not None:
             raise self.failure
         self.opened.append(open_reader(store.snapshots / version, store.manifest(version), self.cache))
@@ -76,7 +76,7 @@ def slot(site: Site, opener: Opener, clock: Clock) -> Iterator[SnapshotSlot]:
     slot = SnapshotSlot(site.place, opener, clock)
     yield slot
     opener.go.set()
-    slot.wait(60)
+    slot.wait(DEADLINE)
     slot.close()
 
 
@@ -86,7 +86,7 @@ def served(slot: SnapshotSlot) -> str | None:
 
 def refreshed(slot: SnapshotSlot) -> str | None:
     slot.refresh()
-    slot.wait(60)
+    slot.wait(DEADLINE)
     return served(slot)
 
 
@@ -112,7 +112,7 @@ def test_activations_faster_than_opening_still_lead_somewhere(site: Site, opener
     eventually(lambda: opener.tried == [first])
     site.activate(second)
     opener.go.set()
-    slot.wait(60)
+    slot.wait(DEADLINE)
     assert served(slot) == first
     assert refreshed(slot) == second
 
@@ -140,7 +140,7 @@ def test_what_opens_after_the_end_is_closed(site: Site, opener: Opener, slot: Sn
     slot.refresh()
     slot.close()
     opener.go.set()
-    slot.wait(60)
+    slot.wait(DEADLINE)
     assert slot.lease() is None
     assert is_closed(opener.opened[0])
 
@@ -204,7 +204,7 @@ def test_what_goes_on_without_current_is_said_as_it_is(
     def said() -> str:
         caplog.clear()
         slot.refresh()
-        slot.wait(60)
+        slot.wait(DEADLINE)
         return "\n".join(caplog.messages)
 
     caplog.set_level(logging.INFO, logger="parquetry")
@@ -241,5 +241,5 @@ def test_a_version_that_is_refused_at_the_start_leaves_nothing_served(
     version = site.publish("one")
     opener.failure = StoreError("it is damaged")
     slot.refresh()
-    slot.wait(60)
+    slot.wait(DEADLINE)
     assert f"acme: snapshot version {version} refused: it is damaged; nothing of it is served" in caplog.messages
