@@ -35,7 +35,6 @@ Marks: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
 LAYOUT: Final = 2
 """Counted up whenever the same rows give other bytes, so that no file of another layout is linked."""
-_FORM: Final = f"{FORMAT}.{LAYOUT}"
 _SEGMENTS: Final = 16
 """The segments that are planned at a time."""
 _COLUMNS: Final = [
@@ -137,7 +136,7 @@ class Planner:
         if change is None:
             return None
         facts = {name: [file.facts for file in files] for name, files in self._files.items()}
-        return PlannedApi(change.now, _FORM, facts)
+        return PlannedApi(change.now, _form(), facts)
 
     def look_up(self, paths: Set[str]) -> None:
         """Plan the rows of those of the files at ``paths`` that are without a plan."""
@@ -147,7 +146,7 @@ class Planner:
     def _known(self, before: PlannedApi | None) -> dict[str, list[FileFacts]]:
         """Return the files of the segments whose rows are as they were."""
         change = self._checked.change
-        if before is None or change is None or (before.version, before.form) != (change.before, _FORM):
+        if before is None or change is None or (before.version, before.form) != (change.before, _form()):
             return {}
         changed = {self._division.names[at] for at in self._division.of_numbers(change.entries).tolist() if at >= 0}
         return {
@@ -286,6 +285,11 @@ def _planned_file(
     )
     scheduled = pc.sum(taken["scheduled"]).as_py() or 0
     return FileFacts(lang, kind, content.hexdigest(), len(found), scheduled, int(plan.size.sum())), plan
+
+
+def _form() -> str:
+    """Return the versions of the rules by which data files are planned."""
+    return f"{FORMAT}.{LAYOUT}"
 
 
 def _ordered(index: pa.Table, rows: Ints) -> Ints:
