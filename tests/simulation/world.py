@@ -91,6 +91,8 @@ class World:
         self.history: deque[str] = deque(maxlen=KEPT_LINES)
         self.is_over = False
         """Whether faults and people have ended."""
+        self.is_resting = False
+        """Whether all is over, and nobody does anything any more."""
         self._end = round(minutes * MINUTE)
         self._entropy = random.Random(f"{seed}/entropy")
         self.service = Service(self.scheduler, self.chance, self.rates, self.wall_ms)
@@ -168,8 +170,10 @@ class World:
         if not self.nights:
             return
         check_growth(self)
+        self.is_resting = True
+        self.scheduler.run(self._end + quiet + 10 * SECOND)
         asked = self.service.asked.copy()
-        self.scheduler.run(self._end + quiet + IDLE)
+        self.scheduler.run(self._end + quiet + 10 * SECOND + IDLE)
         check_requests(self, asked)
 
     def tell(self, line: str) -> None:

@@ -153,7 +153,7 @@ class Outside:
         from tests.simulation.outside.console import Browser
         from tests.simulation.outside.visitors import MIKA
 
-        while machine.name not in self.visitors.came_in:
+        while machine.name not in self.visitors.came_in and not self._world.is_resting:
             browser = Browser(self._world, f"last/{machine.name}")
             self.visitors.at_provider(browser, MIKA, machine)
             for workspace in self._world.workspaces:
