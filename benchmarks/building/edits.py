@@ -1,6 +1,6 @@
 """What one changed entry costs, from the save until a running server answers with it, in collections of several sizes.
 
-    python -m benchmarks.building.edits [--entries 10000 100000 1000000] [--files 10000 100000] [--bytes 700]
+    python -m benchmarks.building.edits [--entries N…] [--files N…] [--bytes 700]
             [--edits 3] [--before DIR] [--work DIR] [--keep] [--json]
 
 Writes workspaces of so many entries in two languages, with a text of about ``--bytes`` in each: ``--entries`` are all
@@ -278,7 +278,7 @@ def tell(form: str, figures: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--entries", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--entries", type=int, nargs="*", default=[10_000, 20_000, 100_000, 200_000, 1_000_000])
     parser.add_argument("--files", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--bytes", type=int, default=700, help="of the text of an entry in a language")
     parser.add_argument("--edits", type=int, default=3)

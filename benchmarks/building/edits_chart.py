@@ -12,10 +12,10 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from benchmarks.reading.sizes_chart import STYLE, finished, prepared, short
 
 LINES = (
-    ("served", "until it is served, by the clock", "#0072b2", "o"),
-    ("cpu", "processor time of the build", "#d55e00", "s"),
+    ("served", "until it is served, by the clock", "#0072b2", "o", 7),
+    ("cpu", "processor time of the build", "#d55e00", "s", -15),
 )
-"""The name of the figures, what they are, colour and mark."""
+"""The name of the figures, what they are, colour, mark, and how many points above a mark its number stands."""
 
 
 def draw(figures: list[dict[str, Any]], target: Path) -> None:
@@ -33,12 +33,12 @@ def draw(figures: list[dict[str, Any]], target: Path) -> None:
         axes.set_yticks([tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 200) if low <= tick <= high])
         axes.set_ylim(low, high)
         axes.yaxis.set_minor_locator(NullLocator())
-        for name, label, colour, mark in LINES:
+        for name, label, colour, mark, above in LINES:
             values = [one["edit"][name] for one in figures]
             axes.plot(sizes, values, color=colour, marker=mark, markersize=5, linewidth=1.6, label=label)
             for size, value in zip(sizes, values, strict=True):
                 text = f"{value:.1f}" if value < 10 else f"{value:.0f}"
-                place = {"textcoords": "offset points", "xytext": (0, 7), "ha": "center"}
+                place = {"textcoords": "offset points", "xytext": (0, above), "ha": "center"}
                 axes.annotate(text, (size, value), color=colour, fontsize=9, **place)
         axes.legend(frameon=False, loc="upper left")
         finished(picture, target)
