@@ -2,8 +2,9 @@
 
 A version that is to go is first named in the document ``current``, and a version named there is not made current: both
 are changes of one document, so that one comes before the other, whoever is killed. Then the version is marked by an
-empty object, which goes last; its manifest goes first. A workspace without a current version has no such document:
-there, whoever makes a version current looks for its manifest afterwards, and whoever drops one at what is current.
+empty object, which goes last; its manifest goes first. A workspace without a current version has no such document, and
+no version of it goes. On a disk too full for the name, versions go without: there, whoever makes a version current
+looks for its manifest afterwards, and whoever drops one at what is current.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from snapshots.store.objects import Conflict, DamagedObject, ListedObject, Missi
 _GRACE_MS: Final = GRACE_SECONDS * 1000
 
 Chosen: TypeAlias = Callable[[list[str], Current | None], Collection[str]]
-"""Chooses the versions to drop, given all versions of a workspace, newest first, and its ``current``."""
+"""Chooses the versions to drop, given all versions of a workspace, newest first, and its ``current``: none where that
+is ``None``."""
 
 
 def prune(

@@ -409,6 +409,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
 
     def prune(self, keep: int, spared: Collection[str] = ()) -> tuple[list[str], int]:
         """Drop all but the newest ``keep`` versions, never the current one, the one before it, nor those ``spared``.
+        As long as nothing is current, none goes: any may be about to be.
 
         Returns the dropped versions, newest first, and the bytes freed. Also deletes the files that killed
         builds left; builds at work are left alone, and open files stay readable. Raises
@@ -418,8 +419,9 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise ValueError("keep at least 1 snapshot version")
 
         def chosen(versions: list[str], found: Current | None) -> set[str]:
-            stay = {found.version, *found.previous[:1]} if found is not None else set()
-            return set(versions[keep:]) - stay - set(spared)
+            if found is None:
+                return set()
+            return set(versions[keep:]) - {found.version, *found.previous[:1]} - set(spared)
 
         return self._prune(chosen)
 
@@ -439,7 +441,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         """Drop one version, of which readers then tell nothing any more; otherwise as ``prune``.
 
         The one before the current one goes too, and can then not be rolled back to. Raises ``StoreError`` for the
-        current version, and ``MissingVersion``.
+        current version and as long as none is, and ``MissingVersion``.
         """
 
         is_current = StoreError(
@@ -448,10 +450,15 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         )
 
         def chosen(versions: list[str], found: Current | None) -> set[str]:
-            if found is not None and found.version == version:
-                raise is_current
             if version not in versions:
                 raise self._missing(version)
+            if found is None:
+                raise StoreError(
+                    f"{self.id} has no current snapshot version yet, and {version} may be about to be. Make another "
+                    "one current first: `cms snapshot build` or `activate`."
+                )
+            if found.version == version:
+                raise is_current
             return {version}
 
         dropped, freed = self._prune(chosen)

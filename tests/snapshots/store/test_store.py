@@ -308,6 +308,16 @@ def test_one_version_is_withdrawn(target: WorkspaceStore) -> None:
         target.rollback(by="me", now=9)
 
 
+def test_no_version_goes_as_long_as_nothing_is_current(target: WorkspaceStore) -> None:
+    for number in (1, 2):
+        publish(target, number)
+    assert target.prune(1) == ([], 0)
+    with pytest.raises(StoreError, match=f"no current snapshot version yet, and {version_at(1)} may be about to be"):
+        target.withdraw(version_at(1))
+    activate(target, 1)
+    assert target.withdraw(version_at(2))[0] == [version_at(2)]
+
+
 def test_a_pruned_version_cannot_be_rolled_back_to(target: WorkspaceStore) -> None:
     for number in (1, 2, 3):
         publish(target, number)
@@ -323,7 +333,7 @@ def test_a_pruned_version_cannot_be_rolled_back_to(target: WorkspaceStore) -> No
 
 @pytest.mark.parametrize(
     ("keep", "current", "dropped"),
-    [(1, 6, [4, 3, 2, 1]), (3, 6, [3, 2, 1]), (6, 6, []), (50, 6, []), (1, 2, [5, 4, 3]), (2, None, [4, 3, 2, 1])],
+    [(1, 6, [4, 3, 2, 1]), (3, 6, [3, 2, 1]), (6, 6, []), (50, 6, []), (1, 2, [5, 4, 3]), (2, None, [])],
 )
 def test_prune_keeps_the_newest_the_current_and_the_one_before(
     target: WorkspaceStore, keep: int, current: int | None, dropped: list[int]
@@ -401,6 +411,7 @@ def test_pruned_bytes_are_counted_when_the_last_link_goes(target: WorkspaceStore
             path = staging.directory / first.files[0].path
             path.hardlink_to(target.path(version_at(1), first.files[0].path))
             target.publish(staging, manifest_of(version_at(number), first.files))
+    activate(target, 3)
     manifests = [(target.snapshots / version_at(number) / MANIFEST).stat().st_size for number in (1, 2)]
     assert target.prune(1) == ([version_at(2), version_at(1)], sum(manifests))
     assert target.verify(version_at(3)) == []
