@@ -143,6 +143,17 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+class Stopwatch:
+    """The time since it was made, with that in which the machine slept, which its monotonic clock may not count."""
+
+    def __init__(self) -> None:
+        self._monotonic, self._instant = time.monotonic(), now_ms()
+
+    def seconds(self) -> float:
+        """Return the time, by whichever clock says more: the one of the calendar may have been set back."""
+        return max(time.monotonic() - self._monotonic, (now_ms() - self._instant) / 1000)
+
+
 def _parse_usual(text: str) -> int | None:
     """Parse what programs write, ``2026-11-01T09:00:00Z`` with or without milliseconds; ``None``: another form.
 

@@ -262,8 +262,13 @@ class World:
 
     def _sleep(self) -> None:
         if not self.is_over and self.chance.falls("all", "sleep"):
-            self.scheduler.asleep += 25 * 3600 * SECOND
+            self.put_to_sleep(25 * 3600 * SECOND)
             self.tell("all machines were asleep for a day")
+
+    def put_to_sleep(self, microseconds: int) -> None:
+        """Let all machines sleep for longer than a request that has arrived is late."""
+        self.service.carry_out_late()
+        self.scheduler.asleep += microseconds
 
     def _calm(self) -> None:
         """End all faults; people go home."""

@@ -24,6 +24,7 @@ import msgspec
 from snapshots.store.document import Document, JsonCodec
 from snapshots.store.durable import StoreError
 from snapshots.store.objects import Conflict, ListedObject, Objects, StoreUnreachable
+from snapshots.times import Stopwatch
 
 ASSET_USE: Final = "asset_use.json"
 LEASE_MS: Final = 24 * 3_600_000
@@ -62,7 +63,7 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
     if not keys:
         yield lambda: None
         return
-    lease, since = secrets.token_urlsafe(8), time.monotonic()
+    lease, taken = secrets.token_urlsafe(8), Stopwatch()
 
     def is_in_the_way(use: _Use) -> bool:
         return not frozenset(use.dropping).isdisjoint(keys)
@@ -75,7 +76,7 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
     _change_beside_claims(objects, workspace, take, is_in_the_way)
 
     def check() -> None:
-        if time.monotonic() - since > LEASE_MS / 2000:
+        if taken.seconds() > LEASE_MS / 2000:
             raise StoreError(
                 f"{objects.location}/{workspace}: making the snapshot version took longer than its assets are kept "
                 "for it. Run the command again: it goes on where it ended."

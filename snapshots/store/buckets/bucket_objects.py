@@ -48,6 +48,7 @@ from snapshots.store.objects import (
     checked_key,
     checked_prefix,
 )
+from snapshots.times import Stopwatch
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
@@ -69,6 +70,8 @@ _SHORT: Final[ClientConfig] = {
 
 Two seconds without a byte are an outage; a day's counts, which may be tens of megabytes, take as long as they take.
 """
+_SLEPT_SECONDS: Final = 600.0
+"""A try that took longer was not under way: the machine slept. What was to be created may be wanted no more."""
 _LONG: Final[ClientConfig] = {"timeout": _LONGEST, "connect_timeout": timedelta(seconds=2)}
 _BACKOFF: Final[Any] = {
     "init_backoff": timedelta(milliseconds=100),
@@ -234,6 +237,7 @@ class BucketObjects(Objects):
     def _replace(
         self, key: str, data: bytes, expected: str | Expected, client: ObjectStore, *, quoted: bool, tries: int = 2
     ) -> str:
+        begun = Stopwatch()
         try:
             with self._asking("write", key):
                 mode = _mode(expected, quoted=quoted)
@@ -245,7 +249,7 @@ class BucketObjects(Objects):
             found = self.read(key)
             if found is not None and found.data == data:
                 return found.tag
-            if found is not None or expected is not ABSENT or not tries:
+            if found is not None or expected is not ABSENT or not tries or begun.seconds() > _SLEPT_SECONDS:
                 raise
         # It was there, and is gone by now.
         return self._replace(key, data, expected, client, quoted=quoted, tries=tries - 1)

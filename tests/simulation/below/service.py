@@ -69,6 +69,8 @@ class Service:
         self.changed: Callable[[Mapping[str, _Stored], str], object] = lambda _bucket, _key: None
         """Is called with the bucket and the key of each object that is stored or deleted."""
         self._number = 0
+        self._late: dict[int, Callable[[], Any]] = {}
+        """Changes that have arrived and are not carried out yet."""
         self.store = SimpleNamespace(S3Store=self._client)
 
     def bucket(self, name: str) -> dict[str, _Stored]:
@@ -218,9 +220,23 @@ class Service:
     def _delay(self, verb: str, key: str, effect: Callable[[], Any], changes: bool) -> Any:
         actor = self._scheduler.current
         if changes:
-            self._scheduler.at(round(_LONGEST_LATE * actor.chance.random()), lambda: _carried_out(effect))
+            self._number += 1
+            number = self._number
+            self._late[number] = effect
+            self._scheduler.at(round(_LONGEST_LATE * actor.chance.random()), lambda: self._carry_out(number))
         self._scheduler.pause(_GIVEN_UP)
         raise GenericError(f"{verb} {key}: no answer in time")
+
+    def carry_out_late(self) -> None:
+        """Carry out all that has arrived: the machines will sleep for longer than anything is late."""
+        for number in sorted(self._late):
+            self._carry_out(number)
+
+    def _carry_out(self, number: int) -> None:
+        effect = self._late.pop(number, None)
+        if effect is not None:
+            with suppress(AlreadyExistsError, PreconditionError, NotModifiedError, FileNotFoundError):
+                effect()
 
     def _double(self, _verb: str, _key: str, effect: Callable[[], Any], _changes: bool) -> Any:
         effect()
@@ -244,8 +260,3 @@ class Service:
             self.stored(key)
         self.changed(client.objects, key)
         return tag
-
-
-def _carried_out(effect: Callable[[], Any]) -> None:
-    with suppress(AlreadyExistsError, PreconditionError, NotModifiedError, FileNotFoundError):
-        effect()

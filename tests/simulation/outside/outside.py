@@ -129,7 +129,7 @@ class Outside:
 
     def _sleep(self) -> None:
         if not self._world.is_over and self._world.chance.falls("all", "sleep an hour"):
-            self._world.scheduler.asleep += HOUR
+            self._world.put_to_sleep(HOUR)
             self._world.tell("all machines were asleep for an hour")
 
     def calm(self) -> None:
