@@ -74,8 +74,9 @@ class Provider:
         """The sign-in of which a code was asked last: its keys are asked for next."""
 
     def rotate(self) -> None:
-        """Sign with a new key from now on, and publish the old one no longer."""
-        self._keys = [self._new_key()]
+        """Sign with a new key from now on. The one before stays published, for tokens that are on their way, and none
+        before that."""
+        self._keys = [self._keys[-1], self._new_key()]
         self._world.tell("provider: signs with a new key")
 
     def let_in(self, sign_in_address: str, address: str) -> str:
