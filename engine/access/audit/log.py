@@ -117,13 +117,15 @@ class AuditLog:
         """
         with suppress(StoreError):
             self.catch_up()
+        # Where its answer is lost, the line may be there: the one that follows then has to be known as the same.
+        name = _name_of(entry) if takes_away else None
         try:
-            line = self._add(entry, takes_away=takes_away)
+            line = self._add(entry, name=name, takes_away=takes_away)
         except StoreError as error:
-            if not takes_away:
+            if name is None:
                 raise
             yield
-            self._keep_for_later(entry, error)
+            self._keep_for_later(entry, name, error)
             return
         try:
             yield
@@ -165,10 +167,15 @@ class AuditLog:
                     found[stored.of or stored.id] = Entry(at, author, stored.action, stored.sentence, stored.failure)
         return list(found.values())[::-1]
 
-    def _add(self, entry: Entry, of: str | None = None, *, takes_away: bool = False) -> str:
-        """Add a line and return its name."""
+    def _add(self, entry: Entry, of: str | None = None, *, name: str | None = None, takes_away: bool = False) -> str:
+        """Add a line and return its name: the ID of the write that added it where no other is given."""
         at = format_datetime(entry.at)
-        return self._append(at, lambda write: _encoded(entry, write, of), takes_away=takes_away)
+
+        def line(write: str) -> bytes:
+            return _encoded(entry, write, of) if name is None else _encoded(entry, name, of, write)
+
+        added = self._append(at, line, takes_away=takes_away)
+        return name or added
 
     def _append(
         self, at: str, line: Callable[[str], bytes], *, once: str | None = None, takes_away: bool = False
@@ -194,10 +201,8 @@ class AuditLog:
                 return name
             number += 1
 
-    def _keep_for_later(self, entry: Entry, error: StoreError) -> None:
+    def _keep_for_later(self, entry: Entry, name: str, error: StoreError) -> None:
         """Keep the line of a change that was made, and say so; the line itself is said where even that fails."""
-        moment = format_datetime(entry.at).translate({ord(c): None for c in "-:."})
-        name = f"{moment}-{secrets.token_urlsafe(8)}"
         line = _encoded(entry, name, None)
         follows = "Its line is added as soon as the log can be written again."
         try:
@@ -222,7 +227,13 @@ class AuditLog:
         return [(one[1], int(one[2] or 1), one[0]) for one in found if one]
 
 
-def _encoded(entry: Entry, name: str, of: str | None) -> bytes:
+def _name_of(entry: Entry) -> str:
+    """Make a name for an entry's line, after those of all entries before it."""
+    moment = format_datetime(entry.at).translate({ord(c): None for c in "-:."})
+    return f"{moment}-{secrets.token_urlsafe(8)}"
+
+
+def _encoded(entry: Entry, name: str, of: str | None, write: str | None = None) -> bytes:
     author = entry.author
     stored = _Stored(
         format_datetime(entry.at),
@@ -234,6 +245,7 @@ def _encoded(entry: Entry, name: str, of: str | None) -> bytes:
         author.via,
         entry.failure,
         of,
+        write,
     )
     return msgspec.json.encode(stored) + b"\n"
 

@@ -9,8 +9,10 @@ import pytest
 
 from engine.access.audit.log import LONGEST_DOCUMENT, AuditLog, Author, Entry, Via
 from engine.access.keys.keys import InvalidKeySettings
+from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.durable import StoreError
 from snapshots.store.locations import open_objects
+from snapshots.store.objects import Expected, ObjectContent, StoreUnreachable
 
 NOW = 1_800_000_000_000  # January 2027
 MONTH = "2027-01"
@@ -116,3 +118,39 @@ def test_what_takes_rights_away_is_done_and_its_line_follows(
     assert log.catch_up() == 3
     assert len((blocked / f"{MONTH}.ndjson").read_bytes().splitlines()) == 4
     assert [one.sentence for one in reversed(log.entries(MONTH))] == ["away 0", "away 1", "away 2", "given"]
+
+
+class Silent(DirectoryObjects):
+    """A store that loses its answers for a while, and is away once it has carried out what it was asked."""
+
+    loses_answers = True
+    is_silent = False
+
+    def replace(self, key: str, data: bytes, expected: str | Expected, *, private: bool = False) -> str:
+        tag = super().replace(key, data, expected, private=private)
+        if self.is_silent:
+            raise StoreUnreachable("no answer")
+        return tag
+
+    def read(self, key: str) -> ObjectContent | None:
+        found = super().read(key)
+        if self.is_silent and found is not None and b"away" in found.data:
+            raise StoreUnreachable("no answer")
+        return found
+
+
+def test_a_line_whose_answer_was_lost_does_not_follow_once_more(tmp_path: Path) -> None:
+    store = Silent(tmp_path)
+    log = AuditLog(store, "acme")
+    with log.recorded(entry("before")):
+        pass
+    store.is_silent = True
+    with log.recorded(entry("away"), takes_away=True):
+        pass
+    store.is_silent = False
+    assert log.late() == 1
+    with log.recorded(entry("after")):
+        pass
+    assert log.late() == 0
+    assert [one.sentence for one in reversed(log.entries(MONTH))] == ["before", "away", "after"]
+    assert (tmp_path / "acme" / "audit" / f"{MONTH}.ndjson").read_bytes().count(b"away") == 1
