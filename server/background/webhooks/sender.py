@@ -215,7 +215,7 @@ class WebhookSending:
             self._hinted = hint
         if workspaces and not 0 <= now - self._turn_at < TURN_MS:
             self._turn_at = now
-            min(workspaces, key=lambda one: one.looked_at or 0).looked_at = None
+            min(workspaces, key=lambda one: one.last_look(now)).looked_at = None
 
     def _note_waiting(self, workspaces: list[SentWorkspace], sent: list[SentWorkspace], now: int) -> None:
         """Note what waits of each workspace here, and of one that is not sent here any more nothing."""

@@ -43,6 +43,9 @@ class SentWorkspace:
         self.pauses: dict[str, int] = {}
         self._failure: str | None = None
         """Why the last look failed."""
+        self._since: tuple[VersionServed, int] | None = None
+        """A version that is served, and since when, UTC milliseconds: never later than now, where a clock was set back
+        since."""
         self._activated: tuple[VersionServed, int] | None = None
         """A version that is served, and the instant at which it became current."""
 
@@ -62,6 +65,11 @@ class SentWorkspace:
         if self._failure is not None:
             raise StoreError(self._failure)
 
+    def last_look(self, now: int) -> int:
+        """Return when webhooks.json was looked at, UTC milliseconds; 0 where it is to be again, or was by a clock that
+        was set back since."""
+        return self.looked_at if self.looked_at is not None and self.looked_at <= now else 0
+
     def rest(self, endpoint_id: str, now: int) -> None:
         """Leave an endpoint alone for a while, each time for twice as long."""
         pause = min(self.pauses.get(endpoint_id, FIRST_PAUSE_MS // 2) * 2, LONGEST_PAUSE_MS)
@@ -74,7 +82,11 @@ class SentWorkspace:
         ``settling`` is how many milliseconds they may lag behind this process.
         """
         served = self.source.served
-        if served is None or now < served.since + settling:
+        if served is None:
+            return None
+        since = min(self._since[1] if self._since is not None and self._since[0] == served else served.since, now)
+        self._since = served, since
+        if now < since + settling:
             return None
         if self._activated is None or self._activated[0] != served:
             current = self.source.workspace_store.current()
