@@ -78,8 +78,11 @@ def write_snapshot(
             complete = [_complete(api, row, windows) for row in rows]
             complete.sort(key=lambda row: (-row["publishedAt"], row["id"]))
             division = _division(endpoint, segment_entries, published, drafts or {})
+            by_segment: dict[int, list[dict[str, Any]]] = {}
+            for row in complete:
+                by_segment.setdefault(division.nearest(entry_number(row["id"])), []).append(row)
             for at, name in enumerate(division.names):
-                of_segment = [row for row in complete if division.of_number(entry_number(row["id"])) == at]
+                of_segment = by_segment.get(at, [])
                 if of_segment or name == ALL:
                     files.append(_write(directory, workspace, api, lang, kind, of_segment, name))
     manifest = Manifest(

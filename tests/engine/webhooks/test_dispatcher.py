@@ -42,8 +42,11 @@ OK = PostResult(200)
 class World:
     """A store with two versions, one endpoint, and a receiver that answers as told."""
 
-    def __init__(self, folder: Path, old: Rows, new: Rows, after: Workspace = ACME, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, old: Rows, new: Rows, after: Workspace = ACME, segment_entries: int = 2, **settings: Any
+    ) -> None:
         self.now = NOW
+        self.segment_entries = segment_entries
         self.place = open_store(folder).workspace("acme")
         self.file = WebhooksFile(DirectoryObjects(folder), "acme")
         self.keys: tuple[Key, ...] = ()
@@ -68,7 +71,9 @@ class World:
     def put(self, number: int, rows: Rows, workspace: Workspace = ACME) -> str:
         version = new_version(NOW - DAY + number, f"{abs(number):08x}")
         (self.place.snapshots / version).mkdir(parents=True)
-        write_snapshot(self.place.snapshots / version, workspace, rows, version=version)
+        write_snapshot(
+            self.place.snapshots / version, workspace, rows, version=version, segment_entries=self.segment_entries
+        )
         return version
 
     def activate(self, number: int = 1) -> None:
@@ -102,7 +107,7 @@ TWO = {("blog", "ja"): [{"id": "a", "title": "y"}, {"id": "b"}], ("blog", "en"):
 
 
 def test_an_event_is_thin_and_says_what_was_left_out(tmp_path: Path) -> None:
-    world = World(tmp_path, {}, many(3000))
+    world = World(tmp_path, {}, many(3000), segment_entries=100)
     world.activate()
     (event,) = world.tell()
     assert len(world.got[0].body) < LONGEST_BODY
@@ -267,7 +272,7 @@ def test_microcms_gets_a_request_for_each_entry(tmp_path: Path) -> None:
 def test_caches_are_purged_by_tag_in_as_many_requests_as_it_takes(
     tmp_path: Path, form: str, size: int, header: tuple[str, str], member: str
 ) -> None:
-    world = World(tmp_path, {}, many(600), form=form, token="tell-nobody")
+    world = World(tmp_path, {}, many(600), segment_entries=20, form=form, token="tell-nobody")
     world.activate()
     documents = world.tell()
     tags = [tag for document in documents for tag in document[member]]
