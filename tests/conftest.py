@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import os
@@ -120,10 +121,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # or libraries say at the end what they think leaked
+    # What libraries look for at the end of the process is there again; pytest looks twice before for what leaked.
+    atexit.register(gc.unfreeze)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.slow
 LEAST = 0.98
 
 
-def photo(width: int, height: int) -> Image.Image:
+@cache
+def photo(width: int = 2400, height: int = 1600) -> Image.Image:
     """Colours at random, in patches of many sizes, as in a photograph."""
     chance = np.random.default_rng(5)
     total = np.zeros((height, width, 3), np.float32)
@@ -30,9 +32,6 @@ def photo(width: int, height: int) -> Image.Image:
         ]
         total += np.stack(parts, -1)
     return Image.fromarray(np.clip(total + 128, 0, 255).astype(np.uint8))
-
-
-PHOTO = photo(2400, 1600)
 
 
 def likeness(one: Image.Image, other: Image.Image) -> float:
@@ -53,9 +52,9 @@ def likeness(one: Image.Image, other: Image.Image) -> float:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PictureSite]:
     files = {
-        "photo.jpg": encoded(PHOTO, "JPEG", quality=92),
-        "photo.png": encoded(PHOTO, "PNG", compress_level=1),
-        "photo.webp": encoded(PHOTO, "WEBP", quality=92, method=0),
+        "photo.jpg": encoded(photo(), "JPEG", quality=92),
+        "photo.png": encoded(photo(), "PNG", compress_level=1),
+        "photo.webp": encoded(photo(), "WEBP", quality=92, method=0),
     }
     with picture_site(tmp_path_factory.mktemp("photos"), files) as running:
         yield running
@@ -79,7 +78,7 @@ def test_what_the_formats_lose_is_little(site: PictureSite, fm: str) -> None:
 
 
 def test_likeness_tells_pictures_apart() -> None:
-    small = PHOTO.resize((300, 200))
+    small = photo().resize((300, 200))
     assert likeness(small, small) == pytest.approx(1)
     assert likeness(small, small.transpose(Image.Transpose.FLIP_LEFT_RIGHT)) < 0.5
     blurred = small.resize((60, 40)).resize((300, 200))

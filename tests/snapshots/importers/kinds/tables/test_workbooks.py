@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from datetime import date, datetime, time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from snapshots.importers.reading import workbook as reading
 from tests.programs.command_line import Cms, in_process
 from tests.sites.imported import imported, write_files
 
-openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install 'parquetry[spreadsheet]'")
+pytestmark = pytest.mark.skipif(
+    find_spec("openpyxl") is None, reason="openpyxl is not installed: pip install 'parquetry[spreadsheet]'"
+)
 
 HALF_PAST_NINE = datetime(2024, 3, 1, 9, 30)  # noqa: DTZ001 - workbooks know no zones
 LAST_SECOND = datetime(1999, 12, 31, 23, 59, 59)  # noqa: DTZ001
@@ -54,6 +57,8 @@ def filled(sheet: Any, rows: list[list[Any]] = ROWS) -> Any:
 
 
 def saved(path: Path, make: Callable[[Any], None] = lambda book: filled(book.active) and None) -> Path:
+    import openpyxl
+
     book = openpyxl.Workbook()
     make(book)
     book.save(path)
