@@ -31,6 +31,14 @@ BEGIN = "from __future__ import annotations\n"
 CRASHES = ("server/run.py", BEGIN, f'{BEGIN}raise RuntimeError("this version is broken")\n')
 HANGS = ("server/run.py", BEGIN, f"{BEGIN}import time\ntime.sleep(600)\n")
 
+SERVE_HANDED = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.set_inheritable(3, True)
+os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "parquetry.socket"}
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
@@ -80,50 +88,64 @@ def reloaded(server: ReloadedServer) -> None:
 def test_the_installed_program_takes_over_on_the_same_socket(
     site: Site, key: str, program: InstalledProgram, manager: socket.socket, tmp_path: Path
 ) -> None:
+    """The socket is one that a service manager holds, which outlives the server too."""
     notify = manager.getsockname()
-    with serving_installed(program, site, tmp_path / "log", NOTIFY_SOCKET=notify, CMS_METRICS="127.0.0.1:0") as server:
-        assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[0]} answers requests."}
-        program.install(VERSIONS[1])
-        assert server.version() == VERSIONS[0], "what is installed changes nothing by itself"
-        kept = HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE)
-        kept.connect()
-        kept.auto_open = 0  # all answers come on this connection, the last one too
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        before, files = [sys.executable, "-c", SERVE_HANDED, str(listener.fileno())], (listener.fileno(),)
+        with serving_installed(
+            program, site, tmp_path / "log", before=before, files=files,
+            NOTIFY_SOCKET=notify, CMS_METRICS="127.0.0.1:0",
+        ) as server:  # fmt: skip
+            assert server.port == listener.getsockname()[1]
+            assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[0]} answers requests."}
+            program.install(VERSIONS[1])
+            assert server.version() == VERSIONS[0], "what is installed changes nothing by itself"
+            kept = HTTPConnection("127.0.0.1", server.port, timeout=DEADLINE)
+            kept.connect()
+            kept.auto_open = 0  # all answers come on this connection, the last one too
 
-        def is_the_last() -> bool:
-            kept.request("GET", "/v1/acme/posts", headers={"X-API-KEY": key})
-            answer = kept.getresponse()
-            assert (answer.status, bool(answer.read())) == (200, True)
-            return answer.getheader("Connection") == "close"
+            def is_the_last() -> bool:
+                kept.request("GET", "/v1/acme/posts", headers={"X-API-KEY": key})
+                answer = kept.getresponse()
+                assert (answer.status, bool(answer.read())) == (200, True)
+                return answer.getheader("Connection") == "close"
 
-        assert not is_the_last()
-        server.reload()
-        eventually(is_the_last, within=2 * DEADLINE)  # asked all the while: one that idles is closed
-        reloading = told(manager)
-        assert reloading["RELOADING"] == "1"
-        assert int(reloading["MONOTONIC_USEC"]) <= time.monotonic_ns() // 1000
-        assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[1]} answers requests."}
-        eventually(lambda: server.version() == VERSIONS[1])
-        eventually(lambda: "stopped" in server.log())
-        found = re.search(r"metrics at http://127\.0\.0\.1:([0-9]+)", server.log())
-        assert found is not None
-        metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=DEADLINE)
-        metrics.request("GET", "/metrics")
-        text = metrics.getresponse().read().decode()
-        assert re.search(rf'^parquetry_build_info{{.*version="{re.escape(VERSIONS[1])}"}} 1\.0$', text, re.MULTILINE)
-        assert server.get("/console/sign-in")[0] in (200, 303)
-        eventually(lambda: server.state()["keeper"]["running"])
-        assert "reload" not in server.troubles()
-        program.install(VERSIONS[0])
-        reloaded(server)
-        eventually(lambda: server.version() == VERSIONS[0])
-        server.process.terminate()
-        assert server.process.wait(60) == 0
-        assert [told(manager).keys() for _ in range(3)] == [
-            {"RELOADING": 0, "MONOTONIC_USEC": 0, "STATUS": 0}.keys(),
-            {"READY": 0, "STATUS": 0}.keys(),
-            {"STOPPING": 0, "STATUS": 0}.keys(),
-        ]
-    assert "Traceback" not in server.log()
+            assert not is_the_last()
+            server.reload()
+            eventually(is_the_last, within=2 * DEADLINE)  # asked all the while: one that idles is closed
+            reloading = told(manager)
+            assert reloading["RELOADING"] == "1"
+            assert int(reloading["MONOTONIC_USEC"]) <= time.monotonic_ns() // 1000
+            assert told(manager) == {"READY": "1", "STATUS": f"Version {VERSIONS[1]} answers requests."}
+            eventually(lambda: server.version() == VERSIONS[1])
+            eventually(lambda: "stopped" in server.log())
+            found = re.search(r"metrics at http://127\.0\.0\.1:([0-9]+)", server.log())
+            assert found is not None
+            metrics = HTTPConnection("127.0.0.1", int(found[1]), timeout=DEADLINE)
+            metrics.request("GET", "/metrics")
+            text = metrics.getresponse().read().decode()
+            assert re.search(
+                rf'^parquetry_build_info{{.*version="{re.escape(VERSIONS[1])}"}} 1\.0$', text, re.MULTILINE
+            )
+            assert server.get("/console/sign-in")[0] in (200, 303)
+            eventually(lambda: server.state()["keeper"]["running"])
+            assert "reload" not in server.troubles()
+            program.install(VERSIONS[0])
+            reloaded(server)
+            eventually(lambda: server.version() == VERSIONS[0])
+            server.process.terminate()
+            assert server.process.wait(60) == 0
+            assert [told(manager).keys() for _ in range(3)] == [
+                {"RELOADING": 0, "MONOTONIC_USEC": 0, "STATUS": 0}.keys(),
+                {"READY": 0, "STATUS": 0}.keys(),
+                {"STOPPING": 0, "STATUS": 0}.keys(),
+            ]
+        assert "Traceback" not in server.log()
+        with socket.create_connection(listener.getsockname(), timeout=DEADLINE):
+            pass  # it waits, where nobody answers
+        with serving_installed(program, site, tmp_path / "log-2", before=before, files=files) as server:
+            assert server.port == listener.getsockname()[1]
+            assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -172,53 +194,24 @@ def test_a_program_that_does_not_get_ready_replaces_nobody(
         eventually(lambda: children(server.process.pid) == answering)
         if name == "crashes":
             program.install(VERSIONS[1])
-            reloaded(server)
+            what_it_cannot_serve_is_not_taken_over(server, site, key)
             eventually(lambda: server.version() == VERSIONS[1])
             eventually(lambda: "reload" not in server.troubles())
 
 
-def test_a_program_that_cannot_serve_what_is_served_replaces_nobody(program: InstalledProgram, tmp_path: Path) -> None:
-    site = viewed_site(tmp_path)
-    key = site.key(validity="none")[1]
-    with serving_installed(program, site, tmp_path / "log") as server:
-        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-        access = site.place.directory / "access.json"
-        kept = access.read_bytes()
-        access.write_bytes(b"{")
-        server.reload()
-        eventually(lambda: server.failed_reloads() == 1)
-        assert "This process cannot serve acme, which others do:" in server.log()
-        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-        access.write_bytes(kept)
-        reloaded(server)
-        assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-    assert "Traceback" not in server.log()
-
-
-SERVE_HANDED = """
-import os, sys
-os.dup2(int(sys.argv[1]), 3)
-os.set_inheritable(3, True)
-os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "parquetry.socket"}
-os.execv(sys.argv[2], sys.argv[2:])
-"""
-
-
-def test_a_socket_that_a_service_manager_holds_outlives_the_server(
-    site: Site, key: str, program: InstalledProgram, tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        before = [sys.executable, "-c", SERVE_HANDED, str(listener.fileno())]
-        for number in range(2):
-            log = tmp_path / f"log-{number}"
-            with serving_installed(program, site, log, before=before, files=(listener.fileno(),)) as server:
-                assert server.port == listener.getsockname()[1]
-                assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-                if number:
-                    reloaded(server)
-                    assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
-            with socket.create_connection(listener.getsockname(), timeout=DEADLINE):
-                pass  # it waits, where nobody answers
+def what_it_cannot_serve_is_not_taken_over(server: ReloadedServer, site: Site, key: str) -> None:
+    before, failed = len(server.log()), server.failed_reloads()
+    access = site.place.directory / "access.json"
+    kept = access.read_bytes()
+    access.write_bytes(b"{")
+    server.reload()
+    eventually(lambda: server.failed_reloads() == failed + 1)
+    assert "This process cannot serve acme, which others do:" in server.log()[before:]
+    assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+    access.write_bytes(kept)
+    reloaded(server)
+    assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
+    assert "Traceback" not in server.log()[before:]
 
 
 @pytest.mark.slow
