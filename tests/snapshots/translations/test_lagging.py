@@ -123,7 +123,7 @@ def test_commits_tell_who_changed_later(tmp_path: Path, uncommitted: bool) -> No
 @pytest.mark.parametrize("segment_entries", [SEGMENT_ENTRIES, 2])
 def test_versions_in_the_store_tell_it_without_git(tmp_path: Path, segment_entries: int) -> None:
     seen = 0
-    for seed in range(3):
+    for seed in range(2):
         site, random, store = Site(tmp_path / f"w{seed}"), Random(seed), open_store(tmp_path / f"store{seed}")
         for number in range(7):
             site.take(random_step(random, site, number))

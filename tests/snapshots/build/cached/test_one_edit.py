@@ -18,7 +18,7 @@ from tests.sites.site_folders import write_folder
 
 NOW = 1_780_000_000_000
 ENTRIES = 120
-SEGMENT = 4
+SEGMENT = 10
 API = """
 uid: api_posts0000000
 endpoint: posts
