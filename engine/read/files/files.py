@@ -48,19 +48,27 @@ class OpenedVersion(msgspec.Struct, frozen=True):
 
     def all_files(self) -> Iterator[OpenedPart | OpenedTables]:
         """The parts and tables of all APIs."""
-        for api in self.apis.values():
-            yield from api.parts
-            if api.tables is not None:
-                yield api.tables
+        return _files_of(self.apis)
 
     def close(self) -> None:
         """Close all files. No statement may be running."""
         self.connection.close()
-        for opened in self.all_files():
-            if isinstance(opened, OpenedPart):
-                close_part(self.paths.part(opened.part.name), opened)
-            else:
-                opened.close()
+        _close_files(self.apis, self.paths)
+
+
+def _files_of(apis: Mapping[str, OpenedApi]) -> Iterator[OpenedPart | OpenedTables]:
+    for api in apis.values():
+        yield from api.parts
+        if api.tables is not None:
+            yield api.tables
+
+
+def _close_files(apis: Mapping[str, OpenedApi], paths: CachePaths) -> None:
+    for opened in _files_of(apis):
+        if isinstance(opened, OpenedPart):
+            close_part(paths.part(opened.part.name), opened)
+        else:
+            opened.close()
 
 
 def open_version(paths: CachePaths, manifest: Manifest, parts: VersionParts, memory: str) -> OpenedVersion:
@@ -72,15 +80,14 @@ def open_version(paths: CachePaths, manifest: Manifest, parts: VersionParts, mem
     """
     # Of its own: two databases of one process would write to the same files in it.
     spill = plain_path(paths.workspace) / f".spill-{os.getpid()}-{next(_numbers)}"
-    connection = open_database(config=hardened(memory, str(spill)))
-    opening = _Opening(connection, paths)
+    opening = _Opening(hardened(memory, str(spill)), paths)
     try:
         for api in manifest.workspace.apis:
             opening.add(parts[api.uid])
         opening.check()
-        _add_empty_tables(connection, manifest, opening.tables)
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
+        _add_empty_tables(opening.connection, manifest, opening.tables)
+        opening.connection.execute("SET enable_external_access = false")
+        opening.connection.execute("SET lock_configuration = true")
     except BaseException:
         opening.close()
         raise
@@ -103,13 +110,21 @@ def hardened(memory: str, spill: str) -> dict[str, Setting]:
 class _Opening:
     """Opens parts and tables one after the other, and tells at the end which of them are not fit for use."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, paths: CachePaths) -> None:
-        self._connection = connection
+    def __init__(self, config: Mapping[str, Setting], paths: CachePaths) -> None:
+        self._config = config
+        self._connected: duckdb.DuckDBPyConnection | None = None
         self._paths = paths
         self._unfit_parts: dict[Part, str] = {}
         self._unfit_tables: dict[str, tuple[ApiParts, str]] = {}
         self._apis: dict[str, OpenedApi] = {}
         self.tables: Final[dict[tuple[str, str], Table]] = {}
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The database, opened when it is first needed: that takes longer than to find that nothing was made yet."""
+        if self._connected is None:
+            self._connected = open_database(config=self._config)
+        return self._connected
 
     def add(self, api: ApiParts) -> None:
         """Open an API's parts and tables."""
@@ -135,15 +150,18 @@ class _Opening:
         if not file.is_file():
             raise FileNotFoundError("it is not there")
         path = str(plain_path(self._paths.workspace) / file.relative_to(self._paths.workspace)).replace("'", "''")
-        self._connection.execute(f"ATTACH '{path}' AS {quoted(database)} (READ_ONLY)")
+        self.connection.execute(f"ATTACH '{path}' AS {quoted(database)} (READ_ONLY)")
 
     def check(self) -> None:
         """Raise ``CacheUnfit`` where something could not be opened, or a DuckDB file is another one's, or cut off:
         opening reads little of a file, so that some request would be the first to notice."""
         opened = [one.tables for one in self._apis.values() if one.tables is not None]
+        schemas: set[tuple[Any, ...]] = set()
+        sizes: dict[str, int] = {}
         try:
-            schemas = set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
-            sizes = dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
+            if opened:
+                schemas |= set(self._rows("SELECT database_name, schema_name FROM duckdb_schemas()"))
+                sizes |= dict(self._rows("SELECT database_name, block_size * total_blocks FROM pragma_database_size()"))
         except duckdb.Error as error:  # it does not say which file it is about
             schemas, sizes = set(), {}
             self._unfit_tables |= {one.api.name: (one.api, str(error)) for one in opened}
@@ -160,14 +178,16 @@ class _Opening:
             raise CacheUnfit(f"{directory} cannot be read: {reason}.", list(self._unfit_parts), tables)
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(statement).fetchall()
+        return self.connection.execute(statement).fetchall()
 
     def opened(self) -> OpenedVersion:
         """Return what was opened."""
-        return OpenedVersion(self._connection, self._apis, self.tables, self._paths)
+        return OpenedVersion(self.connection, self._apis, self.tables, self._paths)
 
     def close(self) -> None:
-        self.opened().close()
+        if self._connected is not None:
+            self._connected.close()
+        _close_files(self._apis, self._paths)
 
 
 def _add_empty_tables(

@@ -37,6 +37,6 @@ def opened_version(
             return error.parts, error.tables
         return (), ()
 
-    if any(unfit()) or not paths.version(manifest.version).exists():
+    if not paths.version(manifest.version).exists() or any(unfit()):  # what was never listed was hardly ever made
         materialise(snapshot_dir, manifest, paths, parts, settings, unfit)
     return opened or open_version(paths, manifest, parts, memory)
