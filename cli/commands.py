@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -162,5 +163,6 @@ def mistyped_settings(names: Any) -> Iterator[tuple[str, str]]:
             yield name, near[0]
 
 
+@cache  # reading the signatures of its functions takes longer than many commands
 def _command(name: str) -> Any:
     return typer.main.get_command(import_module(COMMANDS[name][0]).app)
