@@ -53,6 +53,11 @@ class ServedWorkspace:
         self.access = AccessSlot(workspace_store.id, AccessFile(workspace_store.directory), held_page)
         self.snapshots = snapshots
 
+    @property
+    def is_used(self) -> bool:
+        """Whether a version of it is served, or it has keys: one of which the first build was cut off may vanish."""
+        return self.snapshots.served is not None or self.access.list is not None
+
     def noted(self) -> ServedVersion:
         """Return what is told of it."""
         served, refusal = self.snapshots.served, self.snapshots.refusal
@@ -235,7 +240,7 @@ class Workspaces:
     def _names(self) -> list[str]:
         try:
             names = names_in(self._store)
-            if self._served and not names:
+            if not names and any(workspace.is_used for workspace in self.all()):
                 raise StoreError(f"{self._store.root} holds none of its workspaces any more, as if it had been moved.")
         except (ParquetryError, OSError) as error:
             if self.complaint != str(error):
