@@ -36,5 +36,5 @@ def test_a_receiver_holds_what_lists_return(pool: Pool, tmp_path: Path, seed: in
 
 @pytest.mark.slow
 def test_a_receiver_holds_what_lists_return_after_many_histories(pool: Pool, tmp_path: Path) -> None:
-    told = sum(live_through(pool, tmp_path, seed) for seed in range(1000, 1000 + 100 * TIMES))
-    assert told > 1_000 * TIMES
+    told = sum(live_through(pool, tmp_path, seed) for seed in range(1000, 1000 + 30 * TIMES))
+    assert told > 300 * TIMES
