@@ -17,7 +17,15 @@ from typing import Any
 import pytest
 
 from cli.commands import COMMANDS, GROUPS, OTHER_WORDS
-from tests.programs.command_line import CMS, Cms, in_process, process, process_from_nothing, write_workspace
+from tests.programs.command_line import (
+    CMS,
+    Cms,
+    at_a_terminal,
+    in_process,
+    process,
+    process_from_nothing,
+    write_workspace,
+)
 from tests.stores.small_disk import fill, small_disk
 
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*(?:3[0-7]|9[0-7])m")
@@ -245,9 +253,8 @@ def test_interrupting_a_command_is_status_130(tmp_path: Path) -> None:
 def on_a_terminal(*arguments: str, env: dict[str, str] | None = None) -> str:
     """What a command prints where all its streams are a terminal of 80 columns."""
     controller, terminal = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **(env or {})}
-    command = subprocess.Popen([*CMS, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
-    os.close(terminal)
+    environment = {"TERM": "xterm-256color", "COLUMNS": "80", **(env or {})}
+    command = at_a_terminal(terminal, *arguments, env=environment)
     shown = b""
     try:
         while piece := os.read(controller, 65536):

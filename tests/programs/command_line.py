@@ -15,12 +15,24 @@ from typing import Any
 import pytest
 
 from cli.main import main
-from tests.programs.copied_process import started
+from tests.programs.copied_process import Copy, started
 
 CMS = [sys.executable, "-c", "from cli.main import main; main()"]
 """The command as a process of its own, whether or not it is on the path."""
 MAIN = "import os, sys; os.chdir(sys.argv.pop(1)); from cli.main import main; main()"
 """A program for ``tests.programs.copied_process``: the command, in the directory that its first argument is."""
+
+AT_A_TERMINAL = """
+import os, sys
+os.chdir(sys.argv.pop(1))
+os.dup2(2, 0)
+os.dup2(2, 1)
+for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
+    setattr(sys, name, open(number, mode, buffering=1, closefd=False))
+from cli.main import main
+main()
+"""
+"""The same, with all streams where its standard error is."""
 
 DEFINITION = "id: site\nname: The Site\ntimezone: Asia/Tokyo\nlanguages: [en, de]\n"
 BLOG = """\
@@ -86,6 +98,19 @@ def process(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, s
         errors.seek(0)
         assert running.returncode is not None
         return Ran(running.returncode, printed, errors.read())
+
+
+def at_a_terminal(
+    terminal: int, *arguments: str, env: Mapping[str, str], children: bool = False
+) -> Copy | subprocess.Popen[str]:
+    """Start ``cms`` with all its streams at a terminal, which is closed here; ``env`` is added to the environment."""
+    with os.fdopen(terminal, "r+b", buffering=0) as screen:
+        running = started(
+            AT_A_TERMINAL, [str(Path.cwd()), *arguments], {**os.environ, **env}, screen, children=children
+        )
+    assert running.stdout is not None
+    running.stdout.close()  # nothing is written there
+    return running
 
 
 def process_from_nothing(*arguments: str | Path, env: Mapping[str, str]) -> Ran:

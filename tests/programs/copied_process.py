@@ -87,7 +87,7 @@ class Copy:
         program: str,
         arguments: Sequence[str],
         env: Mapping[str, str],
-        errors: IO[str],
+        errors: IO[str] | IO[bytes],
         *,
         new_group: bool,
         children: bool,
@@ -140,7 +140,7 @@ def started(
     program: str,
     arguments: Sequence[str],
     env: Mapping[str, str],
-    errors: IO[str],
+    errors: IO[str] | IO[bytes],
     *,
     new_group: bool = False,
     children: bool = False,
@@ -153,7 +153,7 @@ def started(
 
 
 def started_from_nothing(
-    arguments: Sequence[str], env: Mapping[str, str], errors: IO[str], *, new_group: bool = False
+    arguments: Sequence[str], env: Mapping[str, str], errors: IO[str] | IO[bytes], *, new_group: bool = False
 ) -> subprocess.Popen[str]:
     """The same with any arguments of ``python``, in a process that imports all by itself."""
     return subprocess.Popen(

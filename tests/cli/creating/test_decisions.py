@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import yaml
 from cli.creating.init import adopt_site
 from snapshots.adoption.settling.decisions import MOST, Decision
 from snapshots.build.build import check
-from tests.programs.command_line import CMS
+from tests.programs.command_line import at_a_terminal
 from tests.sites.generator_sites import GENERATOR_SITES
 from tests.sites.site_folders import ASTRO, HUGO, JEKYLL, PLAIN, PRESETS, write_folder
 
@@ -91,9 +90,7 @@ def test_what_is_taken_is_the_first_answer_and_all_others_build(tmp_path: Path) 
 def on_a_terminal(arguments: list[str], typed: str) -> tuple[int, str]:
     """Return the exit status of a command, and what a terminal of 80 columns shows of it, given what is typed."""
     controller, terminal = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
-    command = subprocess.Popen([*CMS, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, env=environment)
-    os.close(terminal)
+    command = at_a_terminal(terminal, *arguments, env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     os.write(controller, typed.encode())
     shown = b""
     while True:

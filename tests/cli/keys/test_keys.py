@@ -22,7 +22,8 @@ from engine.access.keys.access import AccessFile
 from engine.access.keys.keys import is_key_text, local_date
 from engine.access.keys.last_use import LastUse
 from snapshots.times import now_ms
-from tests.programs.command_line import CMS, Cms, in_process, write_workspace
+from tests.programs.command_line import CMS, Cms, at_a_terminal, in_process, write_workspace
+from tests.programs.copied_process import Copy
 
 MEMBERS = [
     "id",
@@ -196,7 +197,7 @@ def test_a_key_is_created_on_a_day_of_the_workspaces_zone(cms: Cms, monkeypatch:
 class Terminal:
     """A ``cms`` that somebody sits in front of."""
 
-    def __init__(self, process: subprocess.Popen[bytes], descriptor: int) -> None:
+    def __init__(self, process: Copy | subprocess.Popen[str], descriptor: int) -> None:
         self.process = process
         self.shown = ""
         self._descriptor = descriptor
@@ -234,12 +235,7 @@ class Terminal:
 @contextmanager
 def terminal(*arguments: str) -> Iterator[Terminal]:
     ours, theirs = pty.openpty()
-    root = Path(__file__).resolve().parents[3]
-    environment = {**os.environ, "PYTHONPATH": str(root), "TERM": "dumb", "COLUMNS": "200"}
-    process = subprocess.Popen(
-        [*CMS, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
-    )
-    os.close(theirs)
+    process = at_a_terminal(theirs, *arguments, env={"TERM": "dumb", "COLUMNS": "200"})
     try:
         yield Terminal(process, ours)
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs.command_line import CMS, Cms, entry, process, write_workspace
+from tests.programs.command_line import CMS, Cms, at_a_terminal, entry, process, write_workspace
 
 
 @pytest.fixture
@@ -103,17 +103,16 @@ def test_a_terminal_begins_with_three_lines(cms: Cms, tmp_path: Path, flags: lis
     assert cms("snapshot", "build", str(write_workspace(tmp_path))).status == 0
     store = tmp_path / ".cms"
     controller, terminal = pty.openpty()
-    command = [*CMS, "serve", "--store", str(store), "--port", "0", *flags]
-    wide = {**os.environ, "COLUMNS": "300"}  # so that no line is broken
-    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env=wide) as server:
-        os.close(terminal)
+    command = ["serve", "--store", str(store), "--port", "0", *flags]
+    wide = {"COLUMNS": "300"}  # so that no line is broken
+    server = at_a_terminal(terminal, *command, env=wide, children=True)
+    try:
         with os.fdopen(controller, encoding="utf-8") as screen:
             lines = [screen.readline().rstrip() for _ in said]
             server.send_signal(signal.SIGINT)
-            try:
-                server.wait(60)
-            finally:
-                server.kill()
+            server.wait(60)
+    finally:
+        server.kill()
     [url, *_] = re.findall(r"http://127\.0\.0\.1:[0-9]+", lines[1])
     for line, wanted in zip(lines, said, strict=True):
         assert wanted.format(store=store, url=url) in line
