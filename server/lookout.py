@@ -22,7 +22,7 @@ from server.states.machine import disk_is_short, memory_is_short
 from server.states.pages import MachineStates, StatesPage
 from server.states.states import States
 from server.states.table import AUDIT, BACKUP, BUCKET, BUILD, CACHE, CLOCK, DISK, KEEPER, MEMORY, ROWS, STORE
-from server.workspaces.names import names_in
+from server.workspaces.names import WorkspaceNames
 from snapshots.problems import ParquetryError
 from snapshots.store.staging import builds_under_way
 from snapshots.store.store import Store
@@ -67,7 +67,7 @@ class Lookout:
         self._machine = MachineStates(store, states, steady)
         self._clock_watch = ClockWatch(clock, steady)
         self._looked_at: int | None = None
-        self._had_workspaces = False
+        self._names = WorkspaceNames(store)
         self._is_behind = False
         """Whether what is current was activated in the future."""
         self._complaint: str | None = None
@@ -119,10 +119,8 @@ class Lookout:
     def _look_at_store(self, unsent: Mapping[str, int]) -> None:
         late: dict[str, None] = {}
         waiting, building, future = dict(unsent), {}, False
-        now, names = self._clock(), names_in(self._store)
-        # As workers have it: a store that held workspaces and holds none was moved or unmounted.
-        self._states.set(STORE, wrong=self._had_workspaces and not names)
-        self._had_workspaces = self._had_workspaces or bool(names)
+        now, names = self._clock(), self._names.look()
+        self._states.well(STORE)
         for name in names:
             workspace_store = self._store.workspace(name)
             if self._freshness is None and AuditLog(workspace_store.objects, name).late():

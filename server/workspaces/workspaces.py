@@ -14,12 +14,11 @@ from server.logs import LOGGER
 from server.mirror.held import HeldPage
 from server.workspaces.access import AccessSlot
 from server.workspaces.kept_versions import KeptVersions, OpenMade
-from server.workspaces.names import names_in
+from server.workspaces.names import WorkspaceNames
 from server.workspaces.open_snapshot import OpenSnapshot
 from server.workspaces.served_note import ServedNote, notes
 from server.workspaces.snapshot_slot import OpenVersion, SnapshotSlot
 from snapshots.problems import ParquetryError
-from snapshots.store.durable import StoreError
 from snapshots.store.store import Store, WorkspaceStore
 
 POLL_SECONDS = 0.25
@@ -53,11 +52,6 @@ class ServedWorkspace:
         self.access = AccessSlot(workspace_store.id, AccessFile(workspace_store.directory), held_page)
         self.snapshots = snapshots
 
-    @property
-    def is_used(self) -> bool:
-        """Whether a version of it is served, or it has keys: one of which the first build was cut off may vanish."""
-        return self.snapshots.served is not None or self.access.list is not None
-
     def noted(self) -> ServedVersion:
         """Return what is told of it."""
         served, refusal = self.snapshots.served, self.snapshots.refusal
@@ -84,6 +78,7 @@ class Workspaces:
         ``held_page`` has what the disk of a mirror takes no file for."""
         self._held_page = held_page
         self._store = store
+        self._workspace_names = WorkspaceNames(store)
         self._cache = store.cache
         self._open_made = open_made
         self._most_kept = most_kept
@@ -239,9 +234,7 @@ class Workspaces:
 
     def _names(self) -> list[str]:
         try:
-            names = names_in(self._store)
-            if not names and any(workspace.is_used for workspace in self.all()):
-                raise StoreError(f"{self._store.root} holds none of its workspaces any more, as if it had been moved.")
+            names = self._workspace_names.look()
         except (ParquetryError, OSError) as error:
             if self.complaint != str(error):
                 _log.error("the store cannot be looked at: %s What is open is still served.", error)
