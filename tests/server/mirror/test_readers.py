@@ -484,7 +484,8 @@ def test_a_full_disk_keeps_no_revoked_key_and_no_withdrawn_version(
             disabled = process("key", "disable", issued.prefix, env={"CMS_STORE": url, "XDG_CACHE_HOME": str(tmp_path)})
             assert disabled.status == 0, disabled.err
             eventually(lambda: site.titles(reader) == 401)
-            assert (reader.get("/readyz").status, readiness(reader)["workspaces"][0]["behind"]) == (200, [])
+            eventually(lambda: readiness(reader)["workspaces"][0]["behind"] == [])
+            assert reader.get("/readyz").status == 200
             site.pull_keys()
             site.entries = 5000
             site.release("three")
