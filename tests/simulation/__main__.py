@@ -11,12 +11,13 @@ import random
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from hashlib import sha256
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--minutes", type=float, help="how long to run new seeds")
+    parser.add_argument("--minutes", type=float, help="run new seeds until so much is computed")
     parser.add_argument("--seed", action="append", default=[], help="a seed to run, instead of new ones")
     parser.add_argument("--seeds", type=int, help="how many seeds to run, beginning with 0")
     parser.add_argument("--simulated", type=float, default=2.0, metavar="MINUTES", help="the length of each run")
@@ -46,9 +47,10 @@ def simulate(options: argparse.Namespace) -> int:
     from tests.simulation.shrinking import shortest
 
     began, failed = time.monotonic(), 0
+    spent = time.process_time()
     with place() as root, FAULTS[options.fault].put_back() if options.fault else nullcontext():
         runs = Runs(root, FAULTS[options.fault].scene if options.fault else None)
-        for seed in seeds(options, began):
+        for seed in seeds(options, spent):
             ran = runs.run(seed, minutes=options.simulated)
             if options.digest:
                 digest = sha256("\n".join(ran.history).encode()).hexdigest()[:16]
@@ -60,6 +62,7 @@ def simulate(options: argparse.Namespace) -> int:
                 f"\nseed {seed} fails after {ran.steps:,} steps: {type(ran.failure).__name__}: {ran.failure}",
                 flush=True,
             )
+            print(f"again: python -m tests.simulation --seed {seed} --simulated {options.simulated:g}", flush=True)
             if options.history:
                 print("\n".join(ran.history))
                 traceback.print_exception(ran.failure)
@@ -89,15 +92,22 @@ def simulate(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def seeds(options: argparse.Namespace, began: float) -> object:
-    """Yield the seeds to run."""
+def seeds(options: argparse.Namespace, spent: float) -> Iterator[str]:
+    """Yield the seeds to run: those asked for, then new ones, at least one, until the process has computed for so many
+    minutes since ``spent``. Beside other programs that takes longer, but runs no fewer."""
     yield from options.seed
     if options.seeds:
         yield from map(str, range(options.seeds))
-    if options.minutes:
-        fresh = random.SystemRandom()
-        while time.monotonic() - began < options.minutes * 60:
-            yield f"{fresh.getrandbits(48):x}"
+    if options.minutes is None:
+        return
+    fresh = random.SystemRandom()
+    while True:
+        seed = f"{fresh.getrandbits(48):x}"
+        # Said before it runs, so that it is known where this process is killed or hangs.
+        print(f"new seed {seed}", flush=True)
+        yield seed
+        if time.process_time() - spent >= options.minutes * 60:
+            return
 
 
 if __name__ == "__main__":

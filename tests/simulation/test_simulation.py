@@ -37,10 +37,22 @@ def test_a_seed_is_a_run_that_can_be_had_again() -> None:
 
 
 @pytest.mark.slow
+def test_a_new_seed_is_said_and_can_be_had_again() -> None:
+    # Whether it holds is not asked here: that is for those who look for new failures.
+    shape = ("--simulated", "0.1", "--digest", "--no-shrinking")
+    new = simulate("--minutes", "0", *shape).stdout.splitlines()
+    assert re.fullmatch("new seed [0-9a-f]+", new[0]), new
+    seed = new[0].removeprefix("new seed ")
+    assert new[1].startswith(f"seed {seed}: ")
+    assert simulate("--seed", seed, *shape).stdout.splitlines()[0] == new[1]
+
+
+@pytest.mark.slow
 def test_a_failure_prints_its_seed_and_the_shortest_history() -> None:
     done = simulate("--fault", "rollback-by-clock", "--seeds", "20", "--simulated", "0.7", "--shrinking", "12")
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"^seed [0-9]+ fails after [0-9,]+ steps: Violated: .* is told of a rollback", done.stdout, re.M)
+    assert re.search(r"^again: python -m tests.simulation --seed [0-9]+ --simulated 0.7$", done.stdout, re.M)
     found = re.search(r"^([0-9]+) decisions, of which these are enough:\n((?:  .*\n)*)", done.stdout, re.M)
     assert found is not None
     assert 0 < found[2].count("\n") < int(found[1])
