@@ -61,6 +61,8 @@ class Ledger:
         self.unsure_audit: Counter[tuple[str, str]] = Counter()
         self.gone: dict[tuple[str, str], Fact] = {}
         """By workspace and version, when versions were deleted that nobody has published again."""
+        self.pushed: dict[tuple[str, str], float] = {}
+        """By workspace and version, when versions were last pushed; one of which that did not end is for ever."""
         self.versions: dict[str, list[tuple[int, str]]] = {}
         """By workspace, the versions that became current in the store, and when."""
 

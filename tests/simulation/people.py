@@ -6,6 +6,7 @@ change of which that is not known, that it may have been.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
@@ -212,7 +213,9 @@ class Office(Machine):
             return
         version = chance.choice(self.world.template.versions[workspace])
         self.world.ledger.gone.pop((workspace, version), None)
+        self.world.ledger.pushed[workspace, version] = math.inf
         carry(here.objects, there.objects, workspace, version, digest=here.digests().get(version))
+        self.world.ledger.pushed[workspace, version] = self.world.scheduler.now
         version_changes.activate(by, version, expected=None if before is None else before.version)
 
     def leave_assets(self) -> None:
@@ -248,7 +251,7 @@ class Office(Machine):
         sign_ins.use(link, browser, now_ms())
 
     def _pruner(self, workspace: str, chance: random.Random) -> None:
-        by = self._by(workspace, "pruner")
+        by, ledger, began = self._by(workspace, "pruner"), self.world.ledger, self.world.scheduler.now
         if chance.random() < 0.2:
             found = by.workspace_store.versions()
             removed, _ = version_changes.withdraw(by, chance.choice(found)) if found else ([], 0)
@@ -257,4 +260,5 @@ class Office(Machine):
         disturbed = self.world.scheduler.current.process.disturbed  # type: ignore[union-attr]  # a command's
         bound = HINTLESS * len(self.world.workspaces) if disturbed else QUICK
         for version in removed:
-            self.world.ledger.gone[workspace, version] = Fact(None, self.world.scheduler.now, bound)
+            if ledger.pushed.get((workspace, version), -math.inf) < began:  # else perhaps after it was deleted
+                ledger.gone[workspace, version] = Fact(None, self.world.scheduler.now, bound)
