@@ -165,13 +165,14 @@ def _serve(example: Example, directory: Path, port: int, *, json: bool) -> None:
 
 
 def _report_when_ready(shown: Demo, address: str, json: bool) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        if _is_ready(address):
-            _report(shown, address, served=True, json=json)
-            return
+    """Report once the server is ready; say once that it takes long, and go on waiting."""
+    deadline: float | None = time.monotonic() + READY_SECONDS
+    while not _is_ready(address):
+        if deadline is not None and time.monotonic() > deadline:
+            lines.failure(f"The server is not ready after {READY_SECONDS:.0f} s; its log says why.")
+            deadline = None
         time.sleep(0.05)
-    lines.failure(f"The server was not ready within {READY_SECONDS:.0f} s; its log says why.")
+    _report(shown, address, served=True, json=json)
 
 
 def _is_ready(address: str) -> bool:
