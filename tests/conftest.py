@@ -132,7 +132,6 @@ def edits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.delenv("EDITS")
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """More than there are cores: half of the time tests wait for processes and deadlines of their own, slow ones most
-    of it."""
-    return (os.cpu_count() or 1) + (6 if config.option.markexpr == "slow" else 3)
+def pytest_xdist_auto_num_workers() -> int:
+    """Three more than there are cores: half of the time tests wait for processes and deadlines of their own."""
+    return (os.cpu_count() or 1) + 3
