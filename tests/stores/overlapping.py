@@ -189,7 +189,7 @@ def _lasting_faults(target: Store, version: str) -> list[str]:
     """Return the faults of one version; none where it was dropped, or dropped and pushed again, meanwhile."""
     place = target.workspace(WORKSPACE)
     faults: list[str] = []
-    for _ in range(20):  # on a busy machine, it may be dropped and pushed again between any two looks
+    for _ in range(3):
         try:
             faults = list(missing_files(target.objects, place.manifest(version)))
         except (MissingVersion, StoreUnreachable):
@@ -198,5 +198,4 @@ def _lasting_faults(target: Store, version: str) -> list[str]:
             faults = [str(error)]
         if not faults or not place.has(version):
             return []
-        time.sleep(0.05)
     return faults
