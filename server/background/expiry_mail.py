@@ -46,6 +46,8 @@ class ExpiryMailing:
         """How often the mail server had come back at the last look."""
         self._due_at: int | None = None
         """When the next round is due, UTC milliseconds; ``None`` to look now."""
+        self._unread: dict[str, str] = {}
+        """The workspaces that could not be read at the last look, and why: they are looked at again before the hour."""
         self._store = store
         self._shared = shared
         self._server = parse_mail_server(smtp_url) if smtp_url else None
@@ -56,18 +58,21 @@ class ExpiryMailing:
 
     def round(self, stopping: Event) -> float:
         """Send what is due in all workspaces, until ``stopping`` is set; return the seconds until this is to be called
-        again. Does so once an hour, and when a mail server that could not be used can be.
+        again. Does so once an hour, and when a mail server that could not be used can be; a workspace whose keys,
+        version or notes of letters cannot be read is looked at again each time.
 
         Raises ``StoreError`` where the store cannot be looked at.
         """
         now, due_at = self._clock(), self._due_at
         returns, self._returns = self._returns, self._watch.returns
-        if due_at is not None and 0 < due_at - now <= ROUND_SECONDS * 1000 and returns == self._returns:
+        is_due = due_at is None or not 0 < due_at - now <= ROUND_SECONDS * 1000 or returns != self._returns
+        if not is_due and not self._unread:
             return LOOK_SECONDS
         self._due_at = None
         names = self._store.workspaces() if self._holds() else []
         self._watch.only(names)
-        for name in names:
+        unread, self._unread = self._unread, {}
+        for name in names if is_due else [name for name in names if name in unread]:
             if stopping.is_set():
                 break
             try:
@@ -76,11 +81,13 @@ class ExpiryMailing:
                 continue
             except ParquetryError as error:
                 self._watch.failed(error, name)
-                _log.error("%s: expiry e-mails wait: %s", name, error)
+                self._unread[name] = str(error)
+                if unread.get(name) != str(error):
+                    _log.error("%s: expiry e-mails wait: %s", name, error)
             except Exception:
                 _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
         if names:
-            self._due_at = now + int(ROUND_SECONDS * 1000)
+            self._due_at = now + int(ROUND_SECONDS * 1000) if is_due else due_at
         return LOOK_SECONDS
 
     def _tell(self, workspace_store: WorkspaceStore) -> None:

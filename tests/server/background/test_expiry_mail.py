@@ -8,10 +8,14 @@ import time
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from engine.access.keys.access import issue_key
+from server.background.expiry_mail import LOOK_SECONDS, ExpiryMailing
+from server.states.mail_watch import MailWatch
+from server.states.states import States
 from snapshots.times import now_ms
 from tests.servers.mail_server import MailServer, mail_server
 from tests.sites.served_site import DEADLINE, Site, eventually, serving
@@ -101,6 +105,33 @@ def test_a_damaged_ledger_is_logged_and_serving_goes_on(site: Site, smtp: MailSe
         eventually(lambda: "acme: expiry e-mails wait:" in server.log())
         assert server.get("/v1/acme/posts", headers={"X-API-KEY": text}).status == 200
         assert smtp.mails() == []
+
+
+@pytest.mark.parametrize("what", ["access.json", "expiry_mails.json", "current"])
+def test_what_could_not_be_read_for_a_moment_is_read_at_the_next_look(
+    site: Site, smtp: MailServer, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    expiring_key(site)
+    damaged, clock = site.place.directory / what, [now_ms()]
+    whole = damaged.read_bytes() if damaged.exists() else None
+    damaged.write_text("{")
+    states = States("test", lambda: clock[0])
+    watch = MailWatch(smtp.url(), states)
+    mailing = ExpiryMailing(site.store, site.store, smtp.url(), lambda: True, lambda: clock[0], watch)
+
+    def looks(times: int) -> None:
+        for _ in range(times):
+            assert mailing.round(Event()) == LOOK_SECONDS
+            clock[0] += int(LOOK_SECONDS * 1000)
+
+    looks(3)
+    assert [one.what for one in states.troubles()] == ["mail"]
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["acme"], "told once"
+    assert smtp.mails() == []
+    damaged.unlink() if whole is None else damaged.write_bytes(whole)
+    looks(3)
+    assert states.troubles() == []
+    assert smtp.recipients() == BOTH
 
 
 def test_a_mail_server_that_hangs_holds_up_nothing(site: Site, tmp_path: Path) -> None:
