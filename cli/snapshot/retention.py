@@ -20,11 +20,13 @@ KEEP_VARIABLE: Final = "CMS_KEEP_VERSIONS"
 def delete_old(store: Store, workspace_store: WorkspaceStore, keep: int) -> Pruned:
     """Delete all but the newest ``keep`` versions that no server has open, and their cached files. Raises
     ``StoreError``."""
+    from msgspec.structs import replace
+
     from engine.administration.administrator import operator
     from engine.administration.versions import prune
 
     pruned = prune(operator(workspace_store, now_ms()), keep)
-    return type(pruned)(pruned.removed, pruned.freed + drop_cached(store, workspace_store), pruned.spared)
+    return replace(pruned, freed=pruned.freed + drop_cached(store, workspace_store))
 
 
 def drop_cached(store: Store, workspace_store: WorkspaceStore) -> int:
@@ -42,9 +44,11 @@ def drop_cached(store: Store, workspace_store: WorkspaceStore) -> int:
 
 
 def tell_of_spared(pruned: Pruned) -> None:
-    """Say on standard error which old versions stay because servers have them open."""
+    """Say on standard error which old versions stay because servers have them open, or somebody pushes them."""
     for version, hosts in pruned.spared.items():
         lines.message(f"left {version}: open within the last hour on {', '.join(hosts)}")
+    for version in pruned.carried:
+        lines.message(f"left {version} to a later prune: it is being pushed, or a push was cut off in the last 24 hours")
 
 
 def pruned_sentence(pruned: Pruned) -> str:

@@ -134,7 +134,7 @@ def _withdraw(chosen: ChosenWorkspace, version: str, *, json: bool) -> None:
         tell("removing", 0, 0)
         removed, freed = withdraw(operator(workspace_store, now_ms()), workspace_store.find(version))
         freed += drop_cached(chosen.store, workspace_store)
-    told = _tell(workspace_store.id, Pruned(removed, freed, {}), named=False, json=json)
+    told = _tell(workspace_store.id, Pruned(removed, freed, {}, []), named=False, json=json)
     if json:
         documents.write_json(told)
 
@@ -169,4 +169,10 @@ def _tell(workspace: str, pruned: Pruned, *, named: bool, json: bool) -> dict[st
             lines.message(f"removed {one}")
         tell_of_spared(pruned)
         lines.answer(f"{workspace}: {pruned_sentence(pruned)}" if named else pruned_sentence(pruned))
-    return {"workspace": workspace, "removed": pruned.removed, "bytes": pruned.freed, "inUse": list(pruned.spared)}
+    return {
+        "workspace": workspace,
+        "removed": pruned.removed,
+        "bytes": pruned.freed,
+        "inUse": list(pruned.spared),
+        "carried": pruned.carried,
+    }

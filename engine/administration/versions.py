@@ -61,6 +61,8 @@ class Pruned(msgspec.Struct, frozen=True):
     spared: dict[str, list[str]]
     """Versions as old that were left, newest first, since servers had them open within the last hour: each with the
     hosts of these servers."""
+    carried: list[str]
+    """Old versions that were left for a later prune, since somebody is pushing them, or was less than a day ago."""
 
 
 def prune(by: Administrator, keep: int) -> Pruned:
@@ -72,10 +74,12 @@ def prune(by: Administrator, keep: int) -> Pruned:
     workspace_store = by.workspace_store
     used = in_use(workspace_store.objects, workspace_store.id, by.now)
     removed, freed = _noted(by, "old snapshot versions", workspace_store.prune(keep, used))
-    current = workspace_store.current() if used else None
-    stay = () if current is None else (current.version, *current.previous[:1])
-    old = [one for one in workspace_store.versions()[keep:] if one in used and one not in stay] if used else []
-    return Pruned(removed, freed, {version: used[version] for version in old})
+    current = workspace_store.current()
+    if current is None or not (used or current.dropping):
+        return Pruned(removed, freed, {}, [])
+    versions, stay = workspace_store.versions(), (current.version, *current.previous[:1])
+    spared = {version: used[version] for version in versions[keep:] if version in used and version not in stay}
+    return Pruned(removed, freed, spared, [version for version in versions if version in current.dropping])
 
 
 def withdraw(by: Administrator, version: str) -> tuple[list[str], int]:

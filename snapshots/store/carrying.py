@@ -26,7 +26,8 @@ ASSETS: Final = "assets"
 FILES: Final = "files"
 """The folder of a workspace's data files in a bucket, where versions name one object for what they have in common."""
 DROPPED: Final = "dropped"
-"""The object that tells of a version without a manifest that it is being deleted, not carried."""
+"""The object that tells of a version that it is being deleted, not carried. In a bucket it stays for minutes
+afterwards, since requests that delete may arrive late."""
 AT_ONCE: Final = 4
 """Files that are on their way at the same time; a large one is itself sent in several parts."""
 LARGEST_COPY: Final = 5 << 30
@@ -149,8 +150,8 @@ def carry(
     Files that another version of ``target`` has are copied there, all others are compared with the manifest's sizes
     and SHA-256 on the way, and the manifest with ``digest`` where that is known. ``progress`` is called with
     ("copying <version>", bytes done, bytes in all). Raises ``StoreError``: ``MissingObject``, ``DamagedObject``,
-    ``StoreUnreachable``, ``Conflict`` where ``target`` has another version of this name, and others; and
-    ``ManifestError``.
+    ``StoreUnreachable``, ``Conflict`` where ``target`` has another version of this name or is deleting this one, and
+    others; and ``ManifestError``.
     """
     manifest, data = read_manifest(source, workspace, version, digest)
     folder = version_folder(workspace, version)
@@ -192,8 +193,8 @@ class _Carrying:
         self._bytes = 0
 
     def carried(self, manifest: bytes) -> Carried:
-        shared = [key for key in file_keys(self._target, self._manifest) if not key.startswith(f"{self._folder}/")]
-        with leased_assets(self._target, self._workspace, [*asset_keys(self._manifest), *shared]) as check:
+        needed = [*asset_keys(self._manifest), *file_keys(self._target, self._manifest)]
+        with leased_assets(self._target, self._workspace, needed, self._manifest.version) as check:
             self._files()
             self._assets()
             check()
@@ -208,12 +209,10 @@ class _Carrying:
         return self._done
 
     def _files(self) -> None:
+        # In a directory, the mark is looked for before the files, which go before it: where it is not, they are not.
         there = {key: one.bytes for key, one in listed_objects(self._target, self._manifest).items()}
         if f"{self._folder}/{DROPPED}" in there:
-            raise Conflict(
-                f"{self._target.location}/{self._folder} is being dropped by a prune. Wait for its end, or run "
-                "`cms snapshot prune` there if it was cut off."
-            )
+            raise Conflict(self._in_the_way)
         missing = [file for file in self._manifest.files if there.get(self._key(file)) != file.bytes]
         # What a killed attempt left half is not there at all, but another size can be an older damage.
         self._target.delete(self._key(file) for file in missing if self._key(file) in there)
@@ -221,6 +220,19 @@ class _Carrying:
         elsewhere = self._elsewhere() if not all(map(self._is_shared, missing)) else {}
         self._bytes = sum(file.bytes for file in self._manifest.files) - sum(file.bytes for file in missing)
         for_each(lambda file: self._file(file, elsewhere.get(file.sha256)), missing)
+
+    @property
+    def _in_the_way(self) -> str:
+        where = f"{self._target.location}/{self._folder}"
+        if not self._target.loses_answers:
+            return (
+                f"{where} is being deleted by a prune. Wait for its end, or run `cms snapshot prune` there if it was "
+                "cut off."
+            )
+        return (
+            f"{where} was deleted by a prune, and requests of it may still arrive. Six minutes after that, run "
+            "`cms snapshot prune` there, and then this again."
+        )
 
     def _is_shared(self, file: DataFile) -> bool:
         return not self._key(file).startswith(f"{self._folder}/")

@@ -10,8 +10,8 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Literal
@@ -110,21 +110,13 @@ class DirectoryObjects(Objects):
         """Write bytes to the disk, or link the file (copy it where it cannot be linked)."""
         path = self._path(key)
         with writing(path):
-            for tries_left in reversed(range(_TRIES)):
-                try:
-                    self._create(path, source)
-                except FileNotFoundError:
-                    # A prune took the directory, which was still empty, for one that is left over.
-                    if not tries_left or (isinstance(source, Path) and not source.exists()):
-                        raise
-                else:
-                    return
+            _persistently(lambda: self._create(path, source), source)
 
     def create_copy(self, key: str, source: Path) -> None:
         """Copy the file, even where it could be linked."""
         path = self._path(key)
         with writing(path):
-            self._create(path, source, links=False)
+            _persistently(lambda: self._create(path, source, links=False), source)
 
     def _create(self, path: Path, source: Path | bytes, *, links: bool = True) -> None:
         make_directory(path.parent)
@@ -148,28 +140,26 @@ class DirectoryObjects(Objects):
 
     def copy(self, source: str, destination: str) -> None:
         """Give the file a second name."""
-        path = self._path(source)
-        if not path.is_file():
-            raise MissingObject(f"{path} is not there.")
-        self.create(destination, path)
+        self.create(destination, self._path(source))
 
     def fetch(self, key: str, path: Path, size: int, sha256: str | None) -> None:
         """Link the file to ``path``, or copy it where it cannot be linked, and check its content."""
         source = self._path(key)
-        with writing(path):
+
+        def fetched() -> None:
             make_directory(path.parent)
             temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
             try:
-                try:
-                    link_or_copy(source, temporary)
-                except FileNotFoundError:
-                    raise MissingObject(f"{source} is not there.") from None
+                link_or_copy(source, temporary)
                 _check(source, temporary, size, sha256)
                 sync_content(temporary)
                 temporary.replace(path)
             finally:
                 temporary.unlink(missing_ok=True)
             sync_directory(path.parent)
+
+        with writing(path):
+            _persistently(fetched, source)
 
     @contextmanager
     def as_file(self, key: str, size: int, sha256: str | None) -> Iterator[Path]:
@@ -186,7 +176,18 @@ class DirectoryObjects(Objects):
         """Make ``source`` write the object straight to its path, without a copy in between."""
         path = self._path(key)
         source.fetch(source_key, path, size, sha256)
-        _begin_anew(path)
+        with writing(path):
+            _begin_anew(path)
+
+    @contextmanager
+    def alone(self, folder: str) -> Iterator[None]:
+        """Hold a lock of the directory for the block, where there is one."""
+        path = self.root / checked_prefix(folder)
+        with ExitStack() as held:
+            if path.is_dir():
+                with writing(path):
+                    held.enter_context(locked(path / _LOCK))
+            yield
 
     def names(self, prefix: str) -> list[ListedObject]:
         """Return the files below a directory, without those that begin with a dot or lie in a directory that does."""
@@ -259,6 +260,21 @@ class DirectoryObjects(Objects):
                 if path.exists() and not _same(temporary, path):
                     raise Conflict(f"{path} already exists with different content.") from None
                 temporary.replace(path)
+
+
+def _persistently(written: Callable[[], None], source: Path | bytes) -> None:
+    """Write a file, again where a prune took its directory, which was still empty, for one that is left over. Raises
+    ``MissingObject`` where the ``source`` is not there."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            written()
+        except FileNotFoundError:
+            if isinstance(source, Path) and not source.exists():
+                raise MissingObject(f"{source} is not there.") from None
+            if not tries_left:
+                raise
+        else:
+            return
 
 
 def _tag(data: bytes) -> str:

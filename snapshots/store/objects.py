@@ -12,7 +12,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from enum import Enum
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, Generic, Literal, TypeVar
@@ -196,6 +196,11 @@ class Objects(ABC):
 
         One that is not there is no error.
         """
+
+    def alone(self, folder: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for directories
+        """Have others who ask for the same of this folder wait for the end of the block, where they can be made to: in
+        a directory, all processes of the machine; in a bucket, nobody."""
+        return nullcontext()
 
     def take(self, key: str, source: Objects, source_key: str, size: int, sha256: str) -> None:
         """Create a large object as a copy of one of ``source``.

@@ -2,9 +2,13 @@
 
 A version that is to go is first named in the document ``current``, and a version named there is not made current: both
 are changes of one document, so that one comes before the other, whoever is killed. Then the version is marked by an
-empty object, which goes last; its manifest goes first. A workspace without a current version has no such document, and
-no version of it goes. On a disk too full for the name, versions go without: there, whoever makes a version current
-looks for its manifest afterwards, and whoever drops one at what is current.
+empty object, and nobody begins to carry a version that is marked; one that is on its way by then stays until it is
+there. Its manifest goes first, then its files, then its name, and the mark last: in a directory at once, and in a
+bucket by a later prune, once no request to delete can arrive any more and hit the version if it is carried again.
+
+A workspace without a current version has no such document, and no version of it goes. On a disk too full for the name,
+versions go without: there, whoever makes a version current looks for its manifest afterwards, and whoever drops one at
+what is current.
 """
 
 from __future__ import annotations
@@ -13,12 +17,12 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from snapshots.store.assets.files import GRACE_SECONDS
-from snapshots.store.assets.use import drop_assets
+from snapshots.store.assets.use import GONE_SECONDS, carried_versions, drop_assets
 from snapshots.store.carrying import (
     ASSETS,
     DROPPED,
@@ -34,9 +38,15 @@ from snapshots.store.current import VERSION, Current, current_document
 from snapshots.store.document import DamagedDocument
 from snapshots.store.durable import StoreError
 from snapshots.store.manifest import MANIFEST, ManifestError
-from snapshots.store.objects import Conflict, DamagedObject, ListedObject, MissingObject, Objects, StoreUnreachable
-
-_GRACE_MS: Final = GRACE_SECONDS * 1000
+from snapshots.store.objects import (
+    ANY,
+    Conflict,
+    DamagedObject,
+    ListedObject,
+    MissingObject,
+    Objects,
+    StoreUnreachable,
+)
 
 Chosen: TypeAlias = Callable[[list[str], Current | None], Collection[str]]
 """Chooses the versions to drop, given all versions of a workspace, newest first, and its ``current``: none where that
@@ -48,41 +58,123 @@ def prune(
 ) -> tuple[list[str], int]:
     """Drop the versions of a workspace that are ``chosen``, but for those that are ``protected`` by then.
 
-    Nobody is told anything of them any more once that is begun: ``current`` forgets when they were current. Returns
-    the dropped versions, newest first, and the bytes freed. ``local`` is the directory in which this machine works on
-    the store, which may be the store itself; versions that the store does not have go there too, after a day. Raises
-    ``StoreError``, and what ``chosen`` raises.
+    Nobody is told anything of them any more once that is begun: ``current`` forgets when they were current. Those that
+    somebody is carrying here stay named, for a later prune. Returns the dropped versions, newest first, and the bytes
+    freed. ``local`` is the directory in which this machine works on the store, which may be the store itself; versions
+    that the store does not have go there too, after a day. Raises ``StoreError``, and what ``chosen`` raises.
     """
-    dropped = _claimed(objects, workspace, chosen)
-    freed = 0
-    manifests = {}
-    for version in dropped:
-        manifests[version] = objects.read(_manifest(workspace, version))
-        listed = objects.names(version_folder(workspace, version))
-        objects.create(_mark(workspace, version), b"")
-        freed += _delete(objects, [one for one in listed if one.key.endswith(f"/{version}/{MANIFEST}")])
-    for version in set(dropped) & set(protected() if dropped else ()):  # made current meanwhile
-        found = manifests[version]
-        if found is not None:
-            objects.create(_manifest(workspace, version), found.data)
-        objects.delete([_mark(workspace, version)])
-        dropped.remove(version)
-    versions = listed_versions(objects, workspace)
-    for cleaned in (objects, local):
-        left = _leftovers(cleaned, workspace, versions)
-        given_back = protected() if left else ()  # by another prune, meanwhile
-        freed += _delete(cleaned, [one for one in left if one.key.split("/")[2] not in given_back])
-    _release(objects, workspace, dropped, versions)
+    claimed = _claimed(objects, workspace, chosen)
+    dropped, freed = _dropped(objects, workspace, claimed, protected) if claimed else ([], 0)
+    for place in (objects, local):
+        freed += _emptied(objects, place, workspace, dropped, protected)
+        freed += drop_assets(place, workspace, partial(_left_half, objects, place, workspace))
     with suppress(ManifestError, DamagedObject):  # a damaged version may name any asset
-        for cleaned in (objects, local):
-            freed += drop_assets(cleaned, workspace, partial(_unneeded, objects, cleaned, workspace))
+        for place in (objects, local):
+            freed += drop_assets(place, workspace, partial(_unneeded, objects, place, workspace))
     return dropped, freed
+
+
+def _dropped(
+    objects: Objects, workspace: str, claimed: Collection[str], protected: Callable[[], Collection[str]]
+) -> tuple[list[str], int]:
+    """Delete the manifests of versions that are to go, but for what is ``protected``, or carried here. Returns these
+    versions in the same order, and the bytes freed."""
+    with objects.alone(_folder(workspace)):
+        manifests = {}
+        for version in claimed:
+            found = objects.read(_manifest(workspace, version))
+            if found is not None:
+                manifests[version] = found.data
+            _put_mark(objects, workspace, version)
+        carried = carried_versions(objects, workspace)
+        dropped = [version for version in claimed if version not in carried]
+        gone = {version: data for version, data in manifests.items() if version in dropped}
+        freed = _delete(objects, [ListedObject(_manifest(workspace, one), len(data), 0) for one, data in gone.items()])
+        for version in set(dropped) & set(protected() if dropped else ()):  # made current meanwhile
+            if version in gone:
+                objects.create(_manifest(workspace, version), gone[version])
+            dropped.remove(version)
+    return dropped, freed
+
+
+def _emptied(
+    objects: Objects,
+    place: Objects,
+    workspace: str,
+    dropped: Collection[str],
+    protected: Callable[[], Collection[str]],
+) -> int:
+    """Delete the files of versions that are marked in ``place`` and that the store does not have, and then the names
+    in ``current`` of versions that are gone, and the marks that stand for nothing any more. Returns the bytes freed."""
+    if all(files and not any(map(_is_mark, files)) for files in _folders(place, workspace).values()):
+        _release(objects, workspace, dropped)
+        return 0
+    with place.alone(_folder(workspace)):
+        folders = _folders(place, workspace)
+        marks = {version: one for version, files in folders.items() for one in files if _is_mark(one)}
+        versions = listed_versions(objects, workspace)
+        going = [version for version in marks if version not in versions and len(folders[version]) > 1]
+        freed, stay = 0, set[str]()
+        if going:
+            for version in going:
+                _put_mark(place, workspace, version)
+            stay |= carried_versions(place, workspace)
+            versions = listed_versions(objects, workspace)  # anew: of those that are not carried any more by now
+            stay |= {*protected()} - {*versions}
+            gone = [version for version in going if version not in stay and version not in versions]
+            freed = _delete(place, [one for version in gone for one in folders[version] if not _is_mark(one)])
+        # Before the marks: a version that is carried again once its mark is gone is none that is to go.
+        _release(objects, workspace, dropped)
+        found = current_document(place, workspace).read()
+        stay |= set() if found is None else {*found.dropping}
+        spent = [version for version, files in folders.items() if not files]
+        for version, mark in marks.items():
+            has_arrived = not place.loses_answers or (version not in going and _is_older(mark, GONE_SECONDS))
+            if has_arrived and version not in stay:
+                spent.append(version)
+        _delete(place, [ListedObject(_mark(workspace, version), 0, 0) for version in spent])
+    return freed
+
+
+def _put_mark(objects: Objects, workspace: str, version: str) -> None:
+    """Mark a version as being deleted: where requests may arrive late, as of now, since those of this prune may arrive
+    for as long from now on."""
+    if objects.loses_answers:
+        objects.replace(_mark(workspace, version), b"", ANY)
+    else:
+        objects.create(_mark(workspace, version), b"")
+
+
+def _folders(place: Objects, workspace: str) -> dict[str, list[ListedObject]]:
+    """Return what there is in the folder of each version, by version; nothing for the empty folder that its last file
+    leaves in a directory for an instant."""
+    found: dict[str, list[ListedObject]] = {}
+    for one in place.names(_folder(workspace)):
+        found.setdefault(one.key.split("/")[2], []).append(one)
+    for name in () if place.loses_answers else place.folders(_folder(workspace)):
+        if VERSION.fullmatch(name):
+            found.setdefault(name, [])
+    return found
+
+
+def _left_half(objects: Objects, place: Objects, workspace: str) -> list[ListedObject]:
+    """Return the files of versions that were half carried to ``place`` a day ago or more."""
+    folders = _folders(place, workspace)
+    versions = listed_versions(objects, workspace)
+    return [
+        one
+        for version, files in folders.items()
+        if version not in versions
+        and not any(map(_is_mark, files))
+        and all(_is_older(one, GRACE_SECONDS) for one in files)
+        for one in files
+    ]
 
 
 def _unneeded(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
     """Return the data files that versions share, and the assets that are at least a day old, in ``cleaned``, that no
     version of the store names. Raises ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
-    shared = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_old(one)]
+    shared = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_older(one, GRACE_SECONDS)]
     if cleaned.shares_files:
         shared += cleaned.names(f"{workspace}/{FILES}")
     versions = listed_versions(objects, workspace) if shared else []
@@ -118,13 +210,14 @@ def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
         return claimed(document.read())
 
 
-def _release(objects: Objects, workspace: str, dropped: Collection[str], versions: Collection[str]) -> None:
-    """Take the names of versions that are gone out of ``current``; ``versions`` are those that are there."""
+def _release(objects: Objects, workspace: str, dropped: Collection[str]) -> None:
+    """Take the names of versions that are gone out of ``current``."""
 
     def forget(found: Current | None, _: str) -> tuple[Current | None, None]:
         if found is None:
             return None, None
-        left = tuple(version for version in found.dropping if version in versions and version not in dropped)
+        versions = listed_versions(objects, workspace) if found.dropping else []
+        left = tuple(version for version in found.dropping if version in versions)
         return msgspec.structs.replace(found.without(dropped), dropping=left), None  # on a full disk not done before
 
     current_document(objects, workspace).edit(forget)
@@ -143,6 +236,10 @@ def _named(objects: Objects, workspace: str, version: str, digests: Mapping[str,
     return [*asset_keys(manifest), *file_keys(objects, manifest)]
 
 
+def _folder(workspace: str) -> str:
+    return f"{workspace}/{SNAPSHOTS}"
+
+
 def _manifest(workspace: str, version: str) -> str:
     return f"{version_folder(workspace, version)}/{MANIFEST}"
 
@@ -155,26 +252,8 @@ def _is_mark(one: ListedObject) -> bool:
     return one.key.endswith(f"/{DROPPED}")
 
 
-def _leftovers(objects: Objects, workspace: str, versions: Collection[str]) -> list[ListedObject]:
-    """Return the files of versions that are dropped, or were half carried a day ago or more. The marks of dropped
-    versions come last."""
-    folder = f"{workspace}/{SNAPSHOTS}"
-    of_folder: dict[str, list[ListedObject]] = {}
-    for one in objects.names(folder):
-        of_folder.setdefault(one.key.split("/")[2], []).append(one)
-    for name in objects.folders(folder):  # of a directory, which its last file leaves for an instant
-        if VERSION.fullmatch(name):
-            of_folder.setdefault(name, [ListedObject(_mark(workspace, name), 0, 0)])
-    return [
-        one
-        for name, files in of_folder.items()
-        if name not in versions and (any(map(_is_mark, files)) or all(map(_is_old, files)))
-        for one in sorted(files, key=_is_mark)
-    ]
-
-
-def _is_old(one: ListedObject) -> bool:
-    return one.modified_at < int(time.time() * 1000) - _GRACE_MS
+def _is_older(one: ListedObject, seconds: float) -> bool:
+    return one.modified_at < int((time.time() - seconds) * 1000)
 
 
 def _delete(objects: Objects, listed: list[ListedObject]) -> int:

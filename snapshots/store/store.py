@@ -441,7 +441,7 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
         """Drop one version, of which readers then tell nothing any more; otherwise as ``prune``.
 
         The one before the current one goes too, and can then not be rolled back to. Raises ``StoreError`` for the
-        current version and as long as none is, and ``MissingVersion``.
+        current version, as long as none is, and for one that somebody is carrying here; and ``MissingVersion``.
         """
 
         is_current = StoreError(
@@ -462,8 +462,14 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             return {version}
 
         dropped, freed = self._prune(chosen)
-        if version not in dropped:  # it was made current meanwhile
-            raise is_current
+        if version not in dropped:
+            found = self.current()
+            if found is None or version not in found.dropping:  # it was made current meanwhile
+                raise is_current
+            raise StoreError(
+                f"{version} is being pushed to {self.objects.location}, or a push of it was cut off in the last 24 "
+                "hours. It is not made current any more; `cms snapshot prune` deletes it once no push can complete it."
+            )
         return dropped, freed
 
     def _prune(self, chosen: Chosen) -> tuple[list[str], int]:

@@ -163,9 +163,9 @@ def _lease_given_back() -> list[Change]:
     leased_assets = use.leased_assets
 
     @contextmanager
-    def given_back(objects: Any, workspace: str, keys: Any) -> Iterator[Callable[[], None]]:
+    def given_back(objects: Any, workspace: str, *leased: Any) -> Iterator[Callable[[], None]]:
         failed: StoreUnreachable | None = None
-        with leased_assets(objects, workspace, keys) as check:
+        with leased_assets(objects, workspace, *leased) as check:
             try:
                 yield check
             except StoreUnreachable as error:

@@ -29,7 +29,7 @@ FILES = "files"
 LEASE_MS = 10_000
 """So that what killed processes leased is dropped, too."""
 
-_is_old = pruning._is_old
+_is_older = pruning._is_older
 
 
 def main() -> None:
@@ -72,10 +72,11 @@ def drop_assets_at_once() -> None:
     asset_use.LEASE_MS = LEASE_MS  # type: ignore[misc]
     asset_use.CLAIM_SECONDS, asset_use.GONE_SECONDS = 2.0, 8.0  # type: ignore[misc]
 
-    def is_old(one: ListedObject) -> bool:
-        return one.key.split("/")[1] == "assets" or _is_old(one)
+    def is_older(one: ListedObject, seconds: float) -> bool:
+        return one.key.split("/")[1] == "assets" or _is_older(one, seconds)
 
-    pruning._is_old = is_old
+    pruning._is_older = is_older
+    pruning.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
 
 
 if __name__ == "__main__":

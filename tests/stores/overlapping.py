@@ -18,7 +18,7 @@ import msgspec
 
 from snapshots.build.build import build
 from snapshots.problems import ParquetryError
-from snapshots.store import carrying
+from snapshots.store import carrying, pruning
 from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry
 from snapshots.store.current import ActivationConflict
@@ -88,6 +88,7 @@ def hurry() -> None:
     """Have this process count claims and leases in seconds."""
     asset_use.LEASE_MS = LEASE_MS  # type: ignore[misc]
     asset_use.CLAIM_SECONDS, asset_use.GONE_SECONDS = 2.0, 8.0  # type: ignore[misc]
+    pruning.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
 
 
 def work(role: str, number: int, place: Place) -> None:

@@ -1,10 +1,15 @@
-"""Keep the assets that versions on their way need from being deleted by a prune at the same time.
+"""Keep what versions on their way need from being deleted by a prune at the same time.
 
 Versions share assets, so one on its way may name what no version names yet. Whoever builds or carries one *leases* the
 assets of the workspace from before it looks which are there until its manifest is; a prune *claims* those that it
 deletes, and only while nobody has a lease. Both are changes of one document, so that one comes before the other:
 
-    <workspace id>/asset_use.json    leases (ID → end), and the claim of a prune with the names of what it deletes
+    <workspace id>/asset_use.json    leases (ID → end), the versions of those that carry one, and the claim of a prune
+                                     with the names of what it deletes
+
+A version that somebody carries may be there already, carried by another. A prune leaves it for as long as that lease
+holds: it marks the version first and looks at the leases then, and whoever carries one leases first and looks for the
+mark then (``snapshots.store.pruning``).
 
 The lease of a killed process ends after a day, and so does that of one whose store did not answer: its last request may
 still arrive, and be the one for the manifest. The claim of a killed prune is nobody's once it was seen unchanged for
@@ -43,6 +48,8 @@ _Made = TypeVar("_Made")
 class _Use(msgspec.Struct, frozen=True, omit_defaults=True):
     leases: dict[str, int] = {}
     """The end of each lease (UTC milliseconds), by the lease's ID."""
+    versions: dict[str, str] = {}
+    """The version that is carried under a lease, by the lease's ID."""
     dropping: tuple[str, ...] = ()
     """The keys of the assets that a prune deletes."""
     claim: str = ""
@@ -54,13 +61,16 @@ _CODEC: Final = JsonCodec(_Use, lambda use: use, lambda use: use)
 
 
 @contextmanager
-def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> Iterator[Callable[[], None]]:
-    """Keep prunes from the assets of a workspace for the block, in which those under ``keys`` are looked for.
+def leased_assets(
+    objects: Objects, workspace: str, keys: Collection[str], version: str | None = None
+) -> Iterator[Callable[[], None]]:
+    """Keep prunes from the assets of a workspace for the block, in which those under ``keys`` are looked for; and from
+    the ``version`` that is carried in it.
 
     Gives the function to be called right before the version that names them is complete: it raises ``StoreError`` where
-    that took so long that the lease may end. Without ``keys``, nothing is leased. Raises ``StoreError``.
+    that took so long that the lease may end. Without both, nothing is leased. Raises ``StoreError``.
     """
-    if not keys:
+    if not keys and version is None:
         yield lambda: None
         return
     lease, taken = secrets.token_urlsafe(8), Stopwatch()
@@ -71,7 +81,9 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
     def take(use: _Use, _: str) -> tuple[_Use | None, None]:
         if is_in_the_way(use):  # of a prune that was killed
             use = msgspec.structs.replace(use, dropping=(), claim="")
-        return msgspec.structs.replace(use, leases={**use.leases, lease: _now() + LEASE_MS}), None
+        carried = {} if version is None else {lease: version}
+        leases = {**use.leases, lease: _now() + LEASE_MS}
+        return msgspec.structs.replace(use, leases=leases, versions={**use.versions, **carried}), None
 
     _change_beside_claims(objects, workspace, take, is_in_the_way)
 
@@ -92,6 +104,13 @@ def leased_assets(objects: Objects, workspace: str, keys: Collection[str]) -> It
         if not is_under_way:
             with suppress(StoreError):  # it ends by itself
                 _give_back(objects, workspace, lease)
+
+
+def carried_versions(objects: Objects, workspace: str) -> frozenset[str]:
+    """Return the versions that are being carried to the store, or were until their process was killed a day ago or
+    less. Raises ``StoreError``."""
+    use, now = _document(objects, workspace).read(), _now()
+    return frozenset(version for lease, version in use.versions.items() if _holds(use, lease, now))
 
 
 def drop_assets(objects: Objects, workspace: str, unneeded: Callable[[], list[ListedObject]]) -> int:
@@ -182,19 +201,33 @@ def _change(objects: Objects, workspace: str, change: Callable[[_Use, str], tupl
 
     def changed(found: _Use, write: str) -> tuple[_Use, _Made]:
         now = _now()
-        leases = {lease: end for lease, end in found.leases.items() if now < end <= now + 2 * LEASE_MS}
-        after, made = change(msgspec.structs.replace(found, leases=leases), write)
+        after, made = change(_with(found, [lease for lease in found.leases if _holds(found, lease, now)]), write)
         return found if after is None else after, made
 
+    return _document(objects, workspace).edit(changed)
+
+
+def _document(objects: Objects, workspace: str) -> Document[_Use]:
     # What nobody can read keeps nobody.
-    document: Document[_Use] = Document(objects, f"{workspace}/{ASSET_USE}", _CODEC, _Use(), expendable=True)
-    return document.edit(changed)
+    return Document(objects, f"{workspace}/{ASSET_USE}", _CODEC, _Use(), expendable=True)
+
+
+def _holds(use: _Use, lease: str, now: int) -> bool:
+    return now < use.leases.get(lease, 0) <= now + 2 * LEASE_MS
+
+
+def _with(use: _Use, leases: Collection[str]) -> _Use:
+    """Return it with these leases and no others."""
+    return msgspec.structs.replace(
+        use,
+        leases={lease: end for lease, end in use.leases.items() if lease in leases},
+        versions={lease: version for lease, version in use.versions.items() if lease in leases},
+    )
 
 
 def _give_back(objects: Objects, workspace: str, lease: str) -> None:
     def given_back(use: _Use, _: str) -> tuple[_Use | None, None]:
-        left = {one: end for one, end in use.leases.items() if one != lease}
-        return (msgspec.structs.replace(use, leases=left) if len(left) < len(use.leases) else None), None
+        return (_with(use, use.leases.keys() - {lease}) if lease in use.leases else None), None
 
     _change(objects, workspace, given_back)
 

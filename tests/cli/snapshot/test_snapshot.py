@@ -357,7 +357,9 @@ def test_prune_goes_through_all_workspaces(cms: Cms, site: Path, monkeypatch: py
         "site: 1 snapshot version removed",
     ]
     told = cms("snapshot", "prune", "--all-workspaces", "--keep", "2", "--json").json
-    assert told == [{"workspace": name, "removed": [], "bytes": 0, "inUse": []} for name in ("other", "site")]
+    assert told == [
+        {"workspace": name, "removed": [], "bytes": 0, "inUse": [], "carried": []} for name in ("other", "site")
+    ]
     assert cms("snapshot", "prune", "--all-workspaces", "-w", "other").status == 2
     assert cms("snapshot", "prune", "2026", "--keep", "2").status == 2
     version = cms("snapshot", "list", "--json").json[1]["version"]

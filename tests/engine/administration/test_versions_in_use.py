@@ -85,7 +85,7 @@ def test_old_versions_that_are_in_use_stay(tmp_path: Path) -> None:
     for path in (site.store.root / READERS).iterdir():
         os.utime(path, (old, old))
     pruned = prune(operator(site.place, now_ms()), 1)
-    assert pruned == Pruned([three, two], pruned.freed, {})
+    assert pruned == Pruned([three, two], pruned.freed, {}, [])
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ import pytest
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'parquetry[objects]'")
 
 from snapshots.columns import FileKind
+from snapshots.store import pruning
+from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry, missing_assets
 from snapshots.store.store import MissingVersion, Store, open_store
 from snapshots.store.verification import missing_files
@@ -102,7 +104,13 @@ def test_a_bucket_stays_usable_whoever_is_killed(
             moved.add(None if found is None else found.version)
         assert moved - {None}, "no worker lived to activate a version"
         left = target.workspace("acme")
+        # As if it were later: leases of killed processes have ended, and no request of theirs is on its way.
+        later = asset_use._now() + 3_600_000
+        monkeypatch.setattr(asset_use, "_now", lambda: later)
+        monkeypatch.setattr(pruning, "GONE_SECONDS", -3600)
+        monkeypatch.setattr(asset_use, "GONE_SECONDS", 1.0)
         left.prune(1)
+        left.prune(1)  # the marks of what went
         for version in source.workspace("acme").versions():
             carry(source.objects, target.objects, "acme", version)
         assert set(source.workspace("acme").versions()) <= set(left.versions())

@@ -72,10 +72,12 @@ def test_what_is_named_stays_and_what_is_not_goes(
         # As if it were later: leases of killed processes have ended, and what they left half is old.
         later = asset_use._now() + 3_600_000
         monkeypatch.setattr(asset_use, "_now", lambda: later)
-        monkeypatch.setattr(pruning, "_GRACE_MS", -3_600_000)
+        monkeypatch.setattr(pruning, "GRACE_SECONDS", -3600)
+        monkeypatch.setattr(pruning, "GONE_SECONDS", -3600)
         left = target.workspace(WORKSPACE)
         assert [left.verify(version) for version in left.versions()] == [[]] * len(left.versions())
         left.prune(2)
+        left.prune(2)  # the marks of what went
         versions = left.versions()
         assert 1 <= len(versions) <= 4
         named = set()
