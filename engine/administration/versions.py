@@ -77,9 +77,10 @@ def prune(by: Administrator, keep: int) -> Pruned:
     current = workspace_store.current()
     if current is None or not (used or current.dropping):
         return Pruned(removed, freed, {}, [])
-    versions, stay = workspace_store.versions(), (current.version, *current.previous[:1])
-    spared = {version: used[version] for version in versions[keep:] if version in used and version not in stay}
-    return Pruned(removed, freed, spared, [version for version in versions if version in current.dropping])
+    stay = (current.version, *current.previous[:1])
+    old = [one for one in workspace_store.versions()[keep:] if one in used and one not in stay]
+    carried = [version for version in sorted(current.dropping, reverse=True) if workspace_store.has(version)]
+    return Pruned(removed, freed, {version: used[version] for version in old}, carried)
 
 
 def withdraw(by: Administrator, version: str) -> tuple[list[str], int]:

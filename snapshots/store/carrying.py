@@ -26,8 +26,8 @@ ASSETS: Final = "assets"
 FILES: Final = "files"
 """The folder of a workspace's data files in a bucket, where versions name one object for what they have in common."""
 DROPPED: Final = "dropped"
-"""The object that tells of a version that it is being deleted, not carried. In a bucket it stays for minutes
-afterwards, since requests that delete may arrive late."""
+"""The object that tells of a version that it is none any more, whatever there is of it. In a bucket it stays for
+minutes after all else, since requests may arrive late that store or delete something of the version."""
 AT_ONCE: Final = 4
 """Files that are on their way at the same time; a large one is itself sent in several parts."""
 LARGEST_COPY: Final = 5 << 30
@@ -97,13 +97,26 @@ def listed_objects(objects: Objects, manifest: Manifest) -> dict[str, ListedObje
 
 
 def listed_versions(objects: Objects, workspace: str) -> list[str]:
-    """Return the versions of a workspace that have a manifest, newest first."""
-    found = []
+    """Return the versions of a workspace, newest first: those that have a manifest, and are not being deleted."""
+    found = _folders_with(objects, workspace)
+    return sorted((version for version, names in found.items() if names == {MANIFEST}), reverse=True)
+
+
+def dropped_versions(objects: Objects, workspace: str) -> list[str]:
+    """Return the versions of a workspace of which something tells that they are being deleted, or were a few minutes
+    ago, newest first."""
+    found = _folders_with(objects, workspace)
+    return sorted((version for version, names in found.items() if DROPPED in names), reverse=True)
+
+
+def _folders_with(objects: Objects, workspace: str) -> dict[str, set[str]]:
+    """Return which of ``MANIFEST`` and ``DROPPED`` there are, by version."""
+    found: dict[str, set[str]] = {}
     for one in objects.names(f"{workspace}/{SNAPSHOTS}"):
         _, _, version, *rest = one.key.split("/")
-        if rest == [MANIFEST] and VERSION.fullmatch(version):
-            found.append(version)
-    return sorted(found, reverse=True)
+        if rest in ([MANIFEST], [DROPPED]) and VERSION.fullmatch(version):
+            found.setdefault(version, set()).update(rest)
+    return found
 
 
 def read_manifest(objects: Objects, workspace: str, version: str, digest: str | None = None) -> tuple[Manifest, bytes]:
@@ -156,10 +169,10 @@ def carry(
     manifest, data = read_manifest(source, workspace, version, digest)
     folder = version_folder(workspace, version)
     there = target.read(f"{folder}/{MANIFEST}")
-    if there is not None and there.data == data:
-        return Carried()
-    if there is not None:
+    if there is not None and there.data != data:
         raise Conflict(f"{target.location}/{folder} already exists with different content.")
+    if there is not None and target.read(f"{folder}/{DROPPED}") is None:
+        return Carried()
     return _Carrying(source, target, workspace, manifest, progress).carried(data)
 
 

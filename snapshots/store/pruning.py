@@ -1,10 +1,11 @@
 """Delete old versions of a workspace, what killed processes left, and assets that no version names.
 
 A version that is to go is first named in the document ``current``, and a version named there is not made current: both
-are changes of one document, so that one comes before the other, whoever is killed. Then the version is marked by an
-empty object, and nobody begins to carry a version that is marked; one that is on its way by then stays until it is
-there. Its manifest goes first, then its files, then its name, and the mark last: in a directory at once, and in a
-bucket by a later prune, once no request to delete can arrive any more and hit the version if it is carried again.
+are changes of one document, so that one comes before the other, whoever is killed. Then it is marked by an empty
+object: a version that is marked is none, and nobody begins to carry it; one that is on its way by then stays until it
+is there. Its manifest goes first, then its files, then its name, and the mark last: in a directory at once, and in a
+bucket by a later prune, once no request of anybody can arrive any more. One that is late would store a manifest without
+files, or delete that of a version that was carried again.
 
 A workspace without a current version has no such document, and no version of it goes. On a disk too full for the name,
 versions go without: there, whoever makes a version current looks for its manifest afterwards, and whoever drops one at
@@ -14,7 +15,7 @@ what is current.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
@@ -29,6 +30,7 @@ from snapshots.store.carrying import (
     FILES,
     SNAPSHOTS,
     asset_keys,
+    dropped_versions,
     file_keys,
     listed_versions,
     read_manifest,
@@ -75,24 +77,24 @@ def prune(
 
 
 def _dropped(
-    objects: Objects, workspace: str, claimed: Collection[str], protected: Callable[[], Collection[str]]
+    objects: Objects, workspace: str, claimed: Iterable[str], protected: Callable[[], Collection[str]]
 ) -> tuple[list[str], int]:
-    """Delete the manifests of versions that are to go, but for what is ``protected``, or carried here. Returns these
-    versions in the same order, and the bytes freed."""
+    """Mark versions that are to go, and delete their manifests, but for what is ``protected``, or carried here.
+    Returns the versions that had one, in the same order, and the bytes freed."""
     with objects.alone(_folder(workspace)):
         manifests = {}
         for version in claimed:
             found = objects.read(_manifest(workspace, version))
             if found is not None:
                 manifests[version] = found.data
-            _put_mark(objects, workspace, version)
-        carried = carried_versions(objects, workspace)
-        dropped = [version for version in claimed if version not in carried]
-        gone = {version: data for version, data in manifests.items() if version in dropped}
-        freed = _delete(objects, [ListedObject(_manifest(workspace, one), len(data), 0) for one, data in gone.items()])
+                _put_mark(objects, workspace, version)
+        carried = carried_versions(objects, workspace) if manifests else frozenset()
+        dropped = [version for version in manifests if version not in carried]
+        going = [ListedObject(_manifest(workspace, version), len(manifests[version]), 0) for version in dropped]
+        freed = _delete(objects, going)
         for version in set(dropped) & set(protected() if dropped else ()):  # made current meanwhile
-            if version in gone:
-                objects.create(_manifest(workspace, version), gone[version])
+            objects.create(_manifest(workspace, version), manifests[version])
+            objects.delete([_mark(workspace, version)])
             dropped.remove(version)
     return dropped, freed
 
@@ -104,34 +106,29 @@ def _emptied(
     dropped: Collection[str],
     protected: Callable[[], Collection[str]],
 ) -> int:
-    """Delete the files of versions that are marked in ``place`` and that the store does not have, and then the names
-    in ``current`` of versions that are gone, and the marks that stand for nothing any more. Returns the bytes freed."""
+    """Delete what there is of versions that are marked in ``place``, and then the marks behind which nothing is left,
+    and nothing can arrive. Returns the bytes freed."""
     if all(files and not any(map(_is_mark, files)) for files in _folders(place, workspace).values()):
-        _release(objects, workspace, dropped)
+        _release(objects, workspace, dropped, ())
         return 0
     with place.alone(_folder(workspace)):
         folders = _folders(place, workspace)
         marks = {version: one for version, files in folders.items() for one in files if _is_mark(one)}
-        versions = listed_versions(objects, workspace)
-        going = [version for version in marks if version not in versions and len(folders[version]) > 1]
+        going = [version for version in marks if len(folders[version]) > 1]
         freed, stay = 0, set[str]()
         if going:
             for version in going:
                 _put_mark(place, workspace, version)
-            stay |= carried_versions(place, workspace)
-            versions = listed_versions(objects, workspace)  # anew: of those that are not carried any more by now
-            stay |= {*protected()} - {*versions}
-            gone = [version for version in going if version not in stay and version not in versions]
-            freed = _delete(place, [one for version in gone for one in folders[version] if not _is_mark(one)])
-        # Before the marks: a version that is carried again once its mark is gone is none that is to go.
-        _release(objects, workspace, dropped)
-        found = current_document(place, workspace).read()
-        stay |= set() if found is None else {*found.dropping}
+            stay |= {*carried_versions(place, workspace), *protected()}
+            gone = [one for version in going if version not in stay for one in folders[version]]
+            freed = _delete(place, [one for one in gone if not _is_mark(one)])
         spent = [version for version, files in folders.items() if not files]
         for version, mark in marks.items():
             has_arrived = not place.loses_answers or (version not in going and _is_older(mark, GONE_SECONDS))
             if has_arrived and version not in stay:
                 spent.append(version)
+        # Before the marks: a version that is carried again once its mark is gone is none that is to go.
+        _release(objects, workspace, dropped, spent if place is objects else ())
         _delete(place, [ListedObject(_mark(workspace, version), 0, 0) for version in spent])
     return freed
 
@@ -186,13 +183,12 @@ def _unneeded(objects: Objects, cleaned: Objects, workspace: str) -> list[Listed
 def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
     """Name the versions that are to go in ``current``, and return them, newest first.
 
-    They are those that are ``chosen``, and those that a killed prune named.
+    They are those that are ``chosen``, and those that earlier prunes named.
     """
     versions = listed_versions(objects, workspace)
 
     def claimed(found: Current | None) -> list[str]:
-        going = {*chosen(versions, found), *(() if found is None else found.dropping)}
-        return [version for version in versions if version in going]
+        return sorted({*chosen(versions, found), *(() if found is None else found.dropping)}, reverse=True)
 
     def name(found: Current | None, _: str) -> tuple[Current | None, list[str]]:
         going = claimed(found)
@@ -210,14 +206,17 @@ def _claimed(objects: Objects, workspace: str, chosen: Chosen) -> list[str]:
         return claimed(document.read())
 
 
-def _release(objects: Objects, workspace: str, dropped: Collection[str]) -> None:
-    """Take the names of versions that are gone out of ``current``."""
+def _release(objects: Objects, workspace: str, dropped: Collection[str], spent: Collection[str]) -> None:
+    """Take the names of versions that are gone out of ``current``, and of those of which only a mark is left that is
+    ``spent``."""
 
     def forget(found: Current | None, _: str) -> tuple[Current | None, None]:
         if found is None:
             return None, None
-        versions = listed_versions(objects, workspace) if found.dropping else []
-        left = tuple(version for version in found.dropping if version in versions)
+        there: set[str] = set()
+        if found.dropping:
+            there = {*listed_versions(objects, workspace), *dropped_versions(objects, workspace)} - {*spent}
+        left = tuple(version for version in found.dropping if version in there)
         return msgspec.structs.replace(found.without(dropped), dropping=left), None  # on a full disk not done before
 
     current_document(objects, workspace).edit(forget)

@@ -117,7 +117,8 @@ def _check_audit(world: World, objects: Objects, workspace: str) -> None:
         elif entry.action.startswith("key_"):
             found[f"{entry.action} {entry.sentence.partition('(')[2].partition(')')[0]}"] += 1
     for (where, what), number in world.ledger.audit.items():
-        if where == workspace and not number <= found[what] <= number + world.ledger.unsure_audit[where, what]:
+        least = number - world.ledger.audit_by_hand[where, what]
+        if where == workspace and not least <= found[what] <= number + world.ledger.unsure_audit[where, what]:
             _fail(f"the audit log of {workspace} says {found[what]} times “{what}”, which was done {number} times")
 
 

@@ -25,7 +25,7 @@ from server.mirror.mirror import Mirror
 from server.workspaces.kept_versions import KeptVersions
 from snapshots.build import file_plans
 from snapshots.problems import ParquetryError
-from snapshots.store import carrying, store, verification
+from snapshots.store import carrying, pruning, store, verification
 from snapshots.store.assets import use
 from snapshots.store.current import Current
 from snapshots.store.directory_objects import DirectoryObjects
@@ -176,6 +176,10 @@ def _lease_given_back() -> list[Change]:
     return [(module, "leased_assets", given_back) for module in (carrying, restoring, store)]
 
 
+def _marks_go_at_once() -> list[Change]:
+    return [(pruning, "GONE_SECONDS", -3600.0)]
+
+
 def _sealed_unsynced() -> list[Change]:
     return [(spool, "sync_content", lambda _path: None)]
 
@@ -253,6 +257,12 @@ FAULTS: dict[str, Fault] = {
         "who pushes ends its lease although the manifest may still arrive",
         _lease_given_back,
         {**QUIET, "meets": True, "late": 0.05},
+        seed=27,
+    ),
+    "marks-go-at-once": Fault(
+        "a version counts as gone for good while a request of before may still store its manifest, or delete it",
+        _marks_go_at_once,
+        {**QUIET, "meets": True, "stewards": True, "late": 0.05},
         seed=27,
     ),
     "sealed-unsynced": Fault(

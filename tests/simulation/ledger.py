@@ -59,6 +59,8 @@ class Ledger:
         self.audit: Counter[tuple[str, str]] = Counter()
         """Changes that were made, by workspace and what the audit log has to say of them."""
         self.unsure_audit: Counter[tuple[str, str]] = Counter()
+        self.audit_by_hand: Counter[tuple[str, str]] = Counter()
+        """Those of which the line could not be kept, and people were told to add it."""
         self.gone: dict[tuple[str, str], Fact] = {}
         """By workspace and version, when versions were deleted that nobody has published again."""
         self.pushed: dict[tuple[str, str], float] = {}

@@ -1,5 +1,5 @@
 """Hold at each step of the bucket that its versions are whole: whatever a manifest names is there, as long as the
-manifest is."""
+manifest is, and no mark says that it is being deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, Final
 
-from snapshots.store.carrying import SNAPSHOTS, asset_keys, file_keys
+from snapshots.store.carrying import DROPPED, SNAPSHOTS, asset_keys, file_keys
 from snapshots.store.manifest import MANIFEST, decode_manifest
 
 _BUCKET: Final[Any] = SimpleNamespace(shares_files=True)
@@ -26,9 +26,11 @@ class Wholeness:
 
     def changed(self, key: str) -> str | None:
         """Take note of an object that was stored or deleted; return what is wrong now."""
-        if key.endswith(f"/{MANIFEST}") and f"/{SNAPSHOTS}/" in key:
+        folder, _, name = key.rpartition("/")
+        if name in (MANIFEST, DROPPED) and f"/{SNAPSHOTS}/" in key:
+            key = f"{folder}/{MANIFEST}"
             found = self._objects.get(key)
-            if found is None:
+            if found is None or f"{folder}/{DROPPED}" in self._objects:
                 self._needed.pop(key, None)
                 return None
             self._needed[key] = self._keys(key, found.data) - self._damaged

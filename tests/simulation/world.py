@@ -7,6 +7,7 @@ disks, threads and locks, clocks, and what is random.
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import logging
 import os
 import random
@@ -47,8 +48,9 @@ MINUTE = 60 * SECOND
 QUIET = (30 * SECOND, 60 * SECOND, 120 * SECOND, 240 * SECOND)
 """Microseconds without faults and people at the end, in which everything is to become as it should be: when it is
 looked at, until it is."""
-CATCHING_UP = 3 * SECOND
-"""Microseconds in which a machine whose store answers again follows what it missed: two polls and a look."""
+CATCHING_UP = 4 * SECOND
+"""Microseconds in which a machine whose store answers again follows what it missed, which takes two polls and a look;
+or tells that it hangs once more, which takes three polls and a look."""
 KEPT_LINES = 4000
 _FAULTS = {"cut off": "is_cut_off", "hangs": "hangs", "full": "is_full", "refused": "refused"}
 """What of a machine is so while something befalls it."""
@@ -526,7 +528,12 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         actor = self._world.scheduler.current
         who = "hub" if actor is None else actor.process.name
-        self._world.tell(f"{who} logs {record.levelname}: {record.getMessage()}")
+        said = record.getMessage()
+        self._world.tell(f"{who} logs {record.levelname}: {said}")
+        if "add it by hand: " in said:
+            line = json.loads(said.partition("add it by hand: ")[2])
+            key = line["sentence"].rpartition("(")[2].partition(")")[0]
+            self._world.ledger.audit_by_hand[said.partition(":")[0], f"{line['action']} {key}"] += 1
         if record.exc_info and record.exc_info[1] is not None:
             self._world.scheduler.failure = self._world.scheduler.failure or record.exc_info[1]
 

@@ -28,7 +28,8 @@ def test_a_workspace_whose_first_build_was_cut_off_may_vanish(
 
     def counted(store: Store) -> list[str]:
         found = names(store)
-        looks.append(len(found))
+        if store.root == tmp_path / "store":  # not that of another test, whose server looks beside
+            looks.append(len(found))
         return found
 
     monkeypatch.setattr(Store, "workspaces", counted)

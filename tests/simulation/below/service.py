@@ -175,6 +175,7 @@ class Service:
         if machine.is_cut_off:
             self._disturb(actor)
             scheduler.pause(2 * SECOND)
+            self._disturb(actor)
             raise GenericError(f"{verb} {key}: no route to the store")
         if machine.hangs:
             return self._hanging(verb, key, effect, changes=changes)
@@ -188,7 +189,10 @@ class Service:
             if drawn < rate:
                 if self._chance.falls(actor.name, f"{fault.__name__[1:]} {verb} {key}"):
                     self._disturb(actor)
-                    return fault(verb, key, effect, changes)
+                    try:
+                        return fault(verb, key, effect, changes)
+                    finally:  # for whoever waited for it until now, it is only over now
+                        self._disturb(actor)
                 break
             drawn -= rate
         try:
@@ -205,6 +209,7 @@ class Service:
     def _hanging(self, verb: str, key: str, effect: Callable[[], Any], *, changes: bool) -> Any:
         self._disturb(self._scheduler.current)
         self._scheduler.pause(_GIVEN_UP)
+        self._disturb(self._scheduler.current)
         raise GenericError(f"{verb} {key}: no answer in time")
 
     def _lose_request(self, verb: str, key: str, _effect: Callable[[], Any], _changes: bool) -> Any:

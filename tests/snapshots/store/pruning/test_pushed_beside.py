@@ -12,7 +12,7 @@ import pytest
 
 from snapshots.store.assets import use as asset_use
 from snapshots.store.assets.use import GONE_SECONDS
-from snapshots.store.carrying import DROPPED, carry, version_folder
+from snapshots.store.carrying import carry, version_folder
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, StoreUnreachable
@@ -109,14 +109,19 @@ def test_a_version_that_another_pushes_and_prunes_meanwhile_is_whole(source: Wor
     def another() -> None:
         assert push(source, target, 1)
         assert there.prune(1)[0] == [], "somebody is carrying it"
-        assert there.versions() == [version_at(number) for number in (3, 2, 1)]
+        assert there.versions() == [version_at(number) for number in (3, 2)]
         with pytest.raises(MissingVersion, match="is being deleted"):
             activate(there, 1)
+        with pytest.raises(Conflict, match="prune"):
+            push(source, target, 1)
 
     target.before_manifest = another
     push(source, target, 1)
     assert there.verify(version_at(1)) == []
     assert there.prune(1)[0] == [version_at(1)]
+    time_passes(target, GONE_SECONDS + 1)
+    there.prune(1)
+    assert push(source, target, 1) == 1
 
 
 def test_a_version_on_its_way_is_not_deleted_by_its_name(source: WorkspaceStore, target: Target) -> None:
@@ -202,14 +207,28 @@ def test_a_deletion_that_arrives_late_hits_nothing_that_was_pushed_again(
     assert there.verify(version_at(1)) == []
 
 
-def test_the_mark_of_a_version_that_stays_goes(target: Target) -> None:
+def test_a_manifest_that_arrives_late_makes_no_version(tmp_path: Path, source: WorkspaceStore) -> None:
+    target = Bucket(tmp_path / "target")
     there = workspace(target)
-    target.create(key_of(2, DROPPED), b"")
-    there.prune(2)
-    time_passes(target, GONE_SECONDS + 1)
-    there.prune(2)
-    assert not [one for one in target.names("acme/snapshots") if one.key.endswith(DROPPED)]
-    assert there.verify(version_at(2)) == []
+    for number in (1, 2, 3):
+        push(source, target, number)
+        activate(there, number)
+    manifest = (target.root / key_of(1, MANIFEST)).read_bytes()
+    assert there.prune(1)[0] == [version_at(1)]
+    time_passes(target, GONE_SECONDS - 10)
+    target.create(key_of(1, MANIFEST), manifest)
+    assert there.versions() == [version_at(3), version_at(2)]
+    with pytest.raises(MissingVersion, match="is being deleted"):
+        activate(there, 1)
+    with pytest.raises(Conflict, match="prune"):
+        push(source, target, 1)
+    for _ in range(2):
+        there.prune(1)
+        assert not there.has(version_at(1))
+        time_passes(target, GONE_SECONDS + 1)
+    assert target.names(version_folder("acme", version_at(1))) == []
+    assert push(source, target, 1) == 1
+    activate(there, 1)
 
 
 def test_two_prunes_of_a_directory_wait_for_each_other(tmp_path: Path, source: WorkspaceStore) -> None:
