@@ -102,28 +102,35 @@ def _carry(source: Store, target: Store, workspace_id: str | None, *, activate: 
 def _carry_workspace(source: Store, target: Store, workspace: str, *, activate: bool) -> tuple[Carried, str | None]:
     """Copy the versions of a workspace, the oldest first, so that the others find unchanged files there.
 
-    Returns what that took, and the version that is current in ``target`` now. Raises ``StoreError`` where versions are
-    damaged, after all others have been copied, and made current where that is asked for.
+    Returns what that took, and the version that is current in ``target`` now. What ``target`` is deleting is left, and
+    said. Raises ``StoreError`` where that is the one to be made current, and where versions are damaged, after all
+    others have been copied, and made current where that is asked for.
     """
     from engine.administration.administrator import operator
     from engine.administration.versions import activate as make_current
     from snapshots.problems import ParquetryError
-    from snapshots.store.carrying import Carried, carry
+    from snapshots.store.carrying import BeingDeleted, Carried, carry
     from snapshots.store.durable import StoreError
     from snapshots.store.manifest import ManifestError
     from snapshots.store.objects import DamagedObject, MissingObject
 
     here, there = source.workspace(workspace), target.workspace(workspace)
     before, digests = there.current(), here.digests()
-    total, damaged = Carried(), {}
+    total, damaged, left = Carried(), {}, {}
     with progress() as tell:
         for version in reversed(here.versions()):
             try:
                 digest = digests.get(version)
                 total.add(carry(source.objects, target.objects, workspace, version, tell, digest=digest))
+            except BeingDeleted as error:
+                left[version] = error
             except (DamagedObject, ManifestError, MissingObject) as error:
                 damaged[version] = str(error)
+    for version in left:
+        lines.message(f"left {version}: {target.location} is deleting it, or was a few minutes ago")
     current = here.current()
+    if activate and current is not None and current.version in left:
+        raise left[current.version]
     if activate and current is not None and current != before and current.version not in damaged:
         expected = before.version if before is not None else None
         make_current(operator(there, now_ms()), current.version, expected=expected)

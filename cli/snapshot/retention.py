@@ -48,7 +48,9 @@ def tell_of_spared(pruned: Pruned) -> None:
     for version, hosts in pruned.spared.items():
         lines.message(f"left {version}: open within the last hour on {', '.join(hosts)}")
     for version in pruned.carried:
-        lines.message(f"left {version} to a later prune: it is being pushed, or a push was cut off in the last 24 hours")
+        lines.message(
+            f"left {version} to a later prune: it is being pushed, or a push was cut off in the last 24 hours"
+        )
 
 
 def pruned_sentence(pruned: Pruned) -> str:

@@ -6,6 +6,7 @@ The manifest comes last: a version that was carried half is none, and carrying i
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,8 +16,8 @@ import msgspec
 
 from snapshots.problems import ParquetryError
 from snapshots.store.assets.files import has_its_name
-from snapshots.store.assets.use import leased_assets
-from snapshots.store.current import VERSION
+from snapshots.store.assets.use import GONE_SECONDS, leased_assets
+from snapshots.store.current import VERSION, Current, current_document
 from snapshots.store.durable import StoreError, reading
 from snapshots.store.manifest import MANIFEST, DataFile, Manifest, decode_manifest, is_of_segment
 from snapshots.store.objects import Conflict, DamagedObject, ListedObject, MissingObject, Objects
@@ -55,6 +56,15 @@ class Carried(msgspec.Struct):
         self.files += other.files
         self.sent += other.sent
         self.copied += other.copied
+
+
+class BeingDeleted(Conflict):
+    """A prune deletes the version that is to be carried, or did so a few minutes ago."""
+
+
+def is_older(one: ListedObject, seconds: float) -> bool:
+    """Return whether an object was stored so many seconds ago, if the clocks of the store and of this machine agree."""
+    return one.modified_at < int((time.time() - seconds) * 1000)
 
 
 def version_folder(workspace: str, version: str) -> str:
@@ -163,8 +173,8 @@ def carry(
     Files that another version of ``target`` has are copied there, all others are compared with the manifest's sizes
     and SHA-256 on the way, and the manifest with ``digest`` where that is known. ``progress`` is called with
     ("copying <version>", bytes done, bytes in all). Raises ``StoreError``: ``MissingObject``, ``DamagedObject``,
-    ``StoreUnreachable``, ``Conflict`` where ``target`` has another version of this name or is deleting this one, and
-    others; and ``ManifestError``.
+    ``StoreUnreachable``, ``Conflict`` where ``target`` has another version of this name, ``BeingDeleted``, and others;
+    and ``ManifestError``.
     """
     manifest, data = read_manifest(source, workspace, version, digest)
     folder = version_folder(workspace, version)
@@ -223,9 +233,14 @@ class _Carrying:
 
     def _files(self) -> None:
         # In a directory, the mark is looked for before the files, which go before it: where it is not, they are not.
-        there = {key: one.bytes for key, one in listed_objects(self._target, self._manifest).items()}
-        if f"{self._folder}/{DROPPED}" in there:
-            raise Conflict(self._in_the_way)
+        listed = listed_objects(self._target, self._manifest)
+        mark = listed.get(f"{self._folder}/{DROPPED}")
+        if mark is not None:
+            own = [key for key in listed if key.startswith(f"{self._folder}/")]
+            if len(own) > 1 or not is_older(mark, GONE_SECONDS):
+                raise BeingDeleted(self._in_the_way)
+            self._take_back_the_name(mark)
+        there = {key: one.bytes for key, one in listed.items()}
         missing = [file for file in self._manifest.files if there.get(self._key(file)) != file.bytes]
         # What a killed attempt left half is not there at all, but another size can be an older damage.
         self._target.delete(self._key(file) for file in missing if self._key(file) in there)
@@ -243,9 +258,22 @@ class _Carrying:
                 "cut off."
             )
         return (
-            f"{where} was deleted by a prune, and requests of it may still arrive. Six minutes after that, run "
-            "`cms snapshot prune` there, and then this again."
+            f"{where} is being deleted by a prune, or was a few minutes ago, and requests of it may still arrive. Try "
+            "again six minutes after its end; if it was cut off, run `cms snapshot prune` there first."
         )
+
+    def _take_back_the_name(self, mark: ListedObject) -> None:
+        """Let the version be one again, of which only the mark is left: first for the next prune, which deletes what
+        is named, and then for whoever carries it."""
+
+        def forget(found: Current | None, _: str) -> tuple[Current | None, None]:
+            if found is None:
+                return None, None
+            left = tuple(version for version in found.dropping if version != self._manifest.version)
+            return msgspec.structs.replace(found, dropping=left), None
+
+        current_document(self._target, self._workspace).edit(forget)
+        self._target.delete([mark.key])
 
     def _is_shared(self, file: DataFile) -> bool:
         return not self._key(file).startswith(f"{self._folder}/")

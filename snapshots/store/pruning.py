@@ -14,7 +14,6 @@ what is current.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -32,6 +31,7 @@ from snapshots.store.carrying import (
     asset_keys,
     dropped_versions,
     file_keys,
+    is_older,
     listed_versions,
     read_manifest,
     version_folder,
@@ -124,7 +124,7 @@ def _emptied(
             freed = _delete(place, [one for one in gone if not _is_mark(one)])
         spent = [version for version, files in folders.items() if not files]
         for version, mark in marks.items():
-            has_arrived = not place.loses_answers or (version not in going and _is_older(mark, GONE_SECONDS))
+            has_arrived = not place.loses_answers or (version not in going and is_older(mark, GONE_SECONDS))
             if has_arrived and version not in stay:
                 spent.append(version)
         # Before the marks: a version that is carried again once its mark is gone is none that is to go.
@@ -163,7 +163,7 @@ def _left_half(objects: Objects, place: Objects, workspace: str) -> list[ListedO
         for version, files in folders.items()
         if version not in versions
         and not any(map(_is_mark, files))
-        and all(_is_older(one, GRACE_SECONDS) for one in files)
+        and all(is_older(one, GRACE_SECONDS) for one in files)
         for one in files
     ]
 
@@ -171,7 +171,7 @@ def _left_half(objects: Objects, place: Objects, workspace: str) -> list[ListedO
 def _unneeded(objects: Objects, cleaned: Objects, workspace: str) -> list[ListedObject]:
     """Return the data files that versions share, and the assets that are at least a day old, in ``cleaned``, that no
     version of the store names. Raises ``ManifestError`` and ``DamagedObject`` where a version is damaged."""
-    shared = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if _is_older(one, GRACE_SECONDS)]
+    shared = [one for one in cleaned.names(f"{workspace}/{ASSETS}") if is_older(one, GRACE_SECONDS)]
     if cleaned.shares_files:
         shared += cleaned.names(f"{workspace}/{FILES}")
     versions = listed_versions(objects, workspace) if shared else []
@@ -249,10 +249,6 @@ def _mark(workspace: str, version: str) -> str:
 
 def _is_mark(one: ListedObject) -> bool:
     return one.key.endswith(f"/{DROPPED}")
-
-
-def _is_older(one: ListedObject, seconds: float) -> bool:
-    return one.modified_at < int((time.time() - seconds) * 1000)
 
 
 def _delete(objects: Objects, listed: list[ListedObject]) -> int:

@@ -11,7 +11,7 @@ ASKING = {
     "snapshots/times.py": "it is where all others get the present instant from",
     "snapshots/build/inputs.py": "compared with the times that the file system gives to files",
     "snapshots/compile/assets.py": "compared with the times that the file system gives to files",
-    "snapshots/store/pruning.py": "compared with the times that the store gives to objects",
+    "snapshots/store/carrying.py": "compared with the times that the store gives to objects",
     "snapshots/store/assets/use.py": "the end of a lease between processes, which is read by their clocks",
     "snapshots/store/buckets/aws_profile.py": "the end of credentials, which the client library asks for",
     "engine/views/collecting/spool.py": "compared with the times that the file system gives to files",

@@ -14,7 +14,7 @@ import random
 import sys
 from pathlib import Path
 
-from snapshots.store import pruning
+from snapshots.store import carrying, pruning
 from snapshots.store.assets import use as asset_use
 from snapshots.store.carrying import carry
 from snapshots.store.current import ActivationConflict
@@ -29,7 +29,7 @@ FILES = "files"
 LEASE_MS = 10_000
 """So that what killed processes leased is dropped, too."""
 
-_is_older = pruning._is_older
+_is_older = pruning.is_older
 
 
 def main() -> None:
@@ -75,8 +75,8 @@ def drop_assets_at_once() -> None:
     def is_older(one: ListedObject, seconds: float) -> bool:
         return one.key.split("/")[1] == "assets" or _is_older(one, seconds)
 
-    pruning._is_older = is_older
-    pruning.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
+    pruning.is_older = is_older
+    pruning.GONE_SECONDS = carrying.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
 
 
 if __name__ == "__main__":

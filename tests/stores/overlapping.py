@@ -88,7 +88,7 @@ def hurry() -> None:
     """Have this process count claims and leases in seconds."""
     asset_use.LEASE_MS = LEASE_MS  # type: ignore[misc]
     asset_use.CLAIM_SECONDS, asset_use.GONE_SECONDS = 2.0, 8.0  # type: ignore[misc]
-    pruning.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
+    pruning.GONE_SECONDS = carrying.GONE_SECONDS = asset_use.GONE_SECONDS  # type: ignore[misc]
 
 
 def work(role: str, number: int, place: Place) -> None:

@@ -62,6 +62,27 @@ def files(directory: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
+def test_what_is_being_deleted_there_is_left_and_the_rest_is_copied(cms: Cms, bucket: str, tmp_path: Path) -> None:
+    here = str(tmp_path / "here")
+    assert cms("snapshot", "pull", bucket, "--store", here).status == 0
+    there = open_store(bucket).workspace("site")
+    newest, oldest = there.versions()
+    assert cms("snapshot", "build", "--store", bucket, "--keep", "2").status == 0
+    Path("content/blog/one.md").write_text(entry("Number 3"), encoding="utf-8")
+    assert cms("snapshot", "build", "--store", bucket, "--keep", "2").status == 0
+    assert oldest not in there.versions()
+    pushed = cms("snapshot", "push", bucket, "--store", here)
+    assert pushed.status == 0
+    assert pushed.err == f"left {oldest}: {bucket} is deleting it, or was a few minutes ago\n"
+    assert oldest not in there.versions()
+    assert cms("snapshot", "rollback", "--store", bucket).status == 0
+    assert there.current().version == newest  # type: ignore[union-attr]
+    assert cms("snapshot", "activate", oldest, "--store", here).status == 0
+    pushed = cms("snapshot", "push", bucket, "--store", here, "--activate")
+    assert pushed.status == 1
+    assert "Try again six minutes after its end" in pushed.err
+
+
 HARMS: dict[str, tuple[Callable[[bytes], bytes | None], str]] = {
     "missing": (lambda _: None, "is not there"),
     "truncated": (lambda data: data[:-7], "bytes instead of"),

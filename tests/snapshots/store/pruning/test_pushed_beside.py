@@ -12,7 +12,7 @@ import pytest
 
 from snapshots.store.assets import use as asset_use
 from snapshots.store.assets.use import GONE_SECONDS
-from snapshots.store.carrying import carry, version_folder
+from snapshots.store.carrying import DROPPED, BeingDeleted, carry, version_folder
 from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ANY, Conflict, Expected, MissingObject, StoreUnreachable
@@ -196,7 +196,7 @@ def test_a_deletion_that_arrives_late_hits_nothing_that_was_pushed_again(
     for passing in (0, GONE_SECONDS - 10):
         time_passes(target, passing)
         assert there.prune(1)[0] == []
-        with pytest.raises(Conflict, match="Six minutes after that, run `cms snapshot prune` there"):
+        with pytest.raises(Conflict, match="Try again six minutes after its end"):
             push(source, target, 1)
     for keys in late:
         target.delete(keys)
@@ -205,6 +205,36 @@ def test_a_deletion_that_arrives_late_hits_nothing_that_was_pushed_again(
     assert push(source, target, 1) == 1
     there.activate(version_at(1), expected=ANY, by="tester", now=9)
     assert there.verify(version_at(1)) == []
+
+
+def test_a_version_of_which_nothing_can_arrive_any_more_is_pushed_without_another_prune(
+    tmp_path: Path, source: WorkspaceStore
+) -> None:
+    target = Bucket(tmp_path / "target")
+    there = workspace(target)
+    for number in (1, 2, 3):
+        push(source, target, number)
+        activate(there, number)
+    there.prune(2)
+    found = there.current()
+    assert found is not None
+    assert found.dropping == (version_at(1),), "its mark is still there"
+    time_passes(target, GONE_SECONDS - 10)
+    with pytest.raises(BeingDeleted):
+        push(source, target, 1)
+    time_passes(target, 11)
+    assert push(source, target, 1) == 1
+    assert there.prune(3)[0] == []
+    activate(there, 1)
+    assert there.verify(version_at(1)) == []
+
+
+def test_a_mark_of_old_before_files_that_are_still_there_is_in_the_way(source: WorkspaceStore, target: Target) -> None:
+    (target.root / key_of(1, MANIFEST)).unlink()
+    target.create(key_of(1, DROPPED), b"")
+    time_passes(target, 10 * GONE_SECONDS)
+    with pytest.raises(BeingDeleted, match="run `cms snapshot prune` there"):
+        push(source, target, 1)
 
 
 def test_a_manifest_that_arrives_late_makes_no_version(tmp_path: Path, source: WorkspaceStore) -> None:
