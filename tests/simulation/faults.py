@@ -26,10 +26,9 @@ from server.workspaces.kept_versions import KeptVersions
 from snapshots.build import file_plans
 from snapshots.problems import ParquetryError
 from snapshots.store import carrying, pruning, store, verification
-from snapshots.store.assets import use
 from snapshots.store.current import Current
 from snapshots.store.directory_objects import DirectoryObjects
-from snapshots.store.objects import ANY, Objects, StoreUnreachable
+from snapshots.store.objects import ANY, Objects
 from tests.simulation.fault import QUIET, Change, Fault
 from tests.simulation.growth.faults import GROWTH
 from tests.simulation.outside.faults import OUTSIDE
@@ -159,23 +158,6 @@ def _nothing_leased() -> list[Change]:
     return [(module, "leased_assets", _no_lease) for module in (carrying, restoring, store)]
 
 
-def _lease_given_back() -> list[Change]:
-    leased_assets = use.leased_assets
-
-    @contextmanager
-    def given_back(objects: Any, workspace: str, *leased: Any) -> Iterator[Callable[[], None]]:
-        failed: StoreUnreachable | None = None
-        with leased_assets(objects, workspace, *leased) as check:
-            try:
-                yield check
-            except StoreUnreachable as error:
-                failed = error
-        if failed is not None:
-            raise failed
-
-    return [(module, "leased_assets", given_back) for module in (carrying, restoring, store)]
-
-
 def _marks_go_at_once() -> list[Change]:
     return [(pruning, "GONE_SECONDS", -3600.0)]
 
@@ -252,12 +234,6 @@ FAULTS: dict[str, Fault] = {
         _nothing_leased,
         {**QUIET, "meets": True},
         seed=13,
-    ),
-    "lease-given-back": Fault(
-        "who pushes ends its lease although the manifest may still arrive",
-        _lease_given_back,
-        {**QUIET, "meets": True, "late": 0.05},
-        seed=27,
     ),
     "marks-go-at-once": Fault(
         "a version counts as gone for good while a request of before may still store its manifest, or delete it",
