@@ -71,7 +71,9 @@ def test_versions_are_built_compared_moved_and_dropped(cms: Cms, bucket: str, tm
     assert cms("snapshot", "verify", first, "--json").json["ok"]
     assert "Number 3" in cms("query", "blog/one").out
     assert cms("snapshot", "prune", "--keep", "1", "--json").json["removed"] == [first]
-    assert {one.key.split("/")[2] for one in open_objects(bucket).names("site/snapshots")} == {second, third}
+    there = [one.key.removeprefix("site/snapshots/") for one in open_objects(bucket).names("site/snapshots")]
+    assert {key.partition("/")[0] for key in there} == {first, second, third}
+    assert [key for key in there if key.startswith(first)] == [f"{first}/dropped"], "for six minutes"
     assert cms("snapshot", "activate", first).status == 1
     assert cms("snapshot", "verify", "--json").json["ok"]
 
