@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -62,6 +63,9 @@ class Bucket(Target):
         return tag
 
 
+AnyTarget = TypeVar("AnyTarget", bound=Target)
+
+
 @pytest.fixture
 def source(tmp_path: Path) -> WorkspaceStore:
     source = Store(tmp_path / "source", tmp_path / "cache").workspace("acme")
@@ -72,8 +76,11 @@ def source(tmp_path: Path) -> WorkspaceStore:
 
 @pytest.fixture(params=[Target, Bucket])
 def target(tmp_path: Path, source: WorkspaceStore, request: pytest.FixtureRequest) -> Target:
-    """A store with three versions, of which the last is current."""
-    target: Target = request.param(tmp_path / "target")
+    return filled(request.param(tmp_path / "target"), source)
+
+
+def filled(target: AnyTarget, source: WorkspaceStore) -> AnyTarget:
+    """Give a store three versions, of which the last is current."""
     for number in (1, 2, 3):
         push(source, target, number)
         activate(workspace(target), number)
@@ -181,11 +188,8 @@ def test_a_version_is_not_pushed_while_it_is_deleted(source: WorkspaceStore, tar
 def test_a_deletion_that_arrives_late_hits_nothing_that_was_pushed_again(
     tmp_path: Path, source: WorkspaceStore
 ) -> None:
-    target = Bucket(tmp_path / "target")
+    target = filled(Bucket(tmp_path / "target"), source)
     there = workspace(target)
-    for number in (1, 2, 3):
-        push(source, target, number)
-        activate(there, number)
     target.late = []
     with pytest.raises(StoreUnreachable):
         there.prune(1)
@@ -210,11 +214,8 @@ def test_a_deletion_that_arrives_late_hits_nothing_that_was_pushed_again(
 def test_a_version_of_which_nothing_can_arrive_any_more_is_pushed_without_another_prune(
     tmp_path: Path, source: WorkspaceStore
 ) -> None:
-    target = Bucket(tmp_path / "target")
+    target = filled(Bucket(tmp_path / "target"), source)
     there = workspace(target)
-    for number in (1, 2, 3):
-        push(source, target, number)
-        activate(there, number)
     there.prune(2)
     found = there.current()
     assert found is not None
@@ -238,11 +239,8 @@ def test_a_mark_of_old_before_files_that_are_still_there_is_in_the_way(source: W
 
 
 def test_a_manifest_that_arrives_late_makes_no_version(tmp_path: Path, source: WorkspaceStore) -> None:
-    target = Bucket(tmp_path / "target")
+    target = filled(Bucket(tmp_path / "target"), source)
     there = workspace(target)
-    for number in (1, 2, 3):
-        push(source, target, number)
-        activate(there, number)
     manifest = (target.root / key_of(1, MANIFEST)).read_bytes()
     assert there.prune(1)[0] == [version_at(1)]
     time_passes(target, GONE_SECONDS - 10)
@@ -262,11 +260,8 @@ def test_a_manifest_that_arrives_late_makes_no_version(tmp_path: Path, source: W
 
 
 def test_two_prunes_of_a_directory_wait_for_each_other(tmp_path: Path, source: WorkspaceStore) -> None:
-    target = Target(tmp_path / "target")
+    target = filled(Target(tmp_path / "target"), source)
     there = workspace(target)
-    for number in (1, 2, 3):
-        push(source, target, number)
-        activate(there, number)
     other = threading.Thread(target=workspace(target).prune, args=(1,))
 
     def begin_another() -> None:
