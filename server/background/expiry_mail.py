@@ -78,14 +78,14 @@ class ExpiryMailing:
             try:
                 self._tell(self._store.workspace(name))
             except RoundUnderWay:
-                continue
-            except ParquetryError as error:
+                if name in unread:  # nothing of it was read this time either
+                    self._unread[name] = unread[name]
+            except Exception as error:
                 self._watch.failed(error, name)
                 self._unread[name] = str(error)
                 if unread.get(name) != str(error):
-                    _log.error("%s: expiry e-mails wait: %s", name, error)
-            except Exception:
-                _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
+                    unforeseen = not isinstance(error, ParquetryError)
+                    _log.error("%s: expiry e-mails wait: %s", name, error, exc_info=unforeseen)
         if names:
             self._due_at = now + int(ROUND_SECONDS * 1000) if is_due else due_at
         return LOOK_SECONDS
@@ -93,6 +93,7 @@ class ExpiryMailing:
     def _tell(self, workspace_store: WorkspaceStore) -> None:
         current = workspace_store.current()
         if current is None:
+            self._watch.nothing_left(workspace_store.id)
             return
         workspace = workspace_store.manifest(current.version).workspace
         now = self._clock()
@@ -106,6 +107,7 @@ class ExpiryMailing:
         ledger = self._ledgers[workspace_store.id]
         if self._server is None:
             self._tell_the_log(workspace, keys, ledger, now)
+            self._watch.nothing_left(workspace.id)
             return
         with Mailer(self._server) as mailer:
             done = send_due_mails(workspace, ledger, mailer, now, self._clock)

@@ -134,6 +134,26 @@ def test_what_could_not_be_read_for_a_moment_is_read_at_the_next_look(
     assert smtp.recipients() == BOTH
 
 
+@pytest.mark.parametrize("is_back", [True, False])
+def test_what_could_not_be_read_is_no_trouble_any_more_where_no_mail_is_sent(site: Site, *, is_back: bool) -> None:
+    """Be it whole again or gone."""
+    expiring_key(site)
+    clock = [now_ms()]
+    states = States("test", lambda: clock[0])
+    mailing = ExpiryMailing(site.store, site.store, None, lambda: True, lambda: clock[0], MailWatch(None, states))
+    damaged = site.place.directory / "current"
+    whole = damaged.read_bytes()
+    damaged.write_text("{")
+    mailing.round(Event())
+    assert [one.what for one in states.troubles()] == ["mail"]
+    damaged.unlink()
+    if is_back:
+        damaged.write_bytes(whole)
+    clock[0] += int(LOOK_SECONDS * 1000)
+    mailing.round(Event())
+    assert states.troubles() == []
+
+
 def test_a_mail_server_that_hangs_holds_up_nothing(site: Site, tmp_path: Path) -> None:
     expiring_key(site)
     _, text = site.key()

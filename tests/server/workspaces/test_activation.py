@@ -239,6 +239,28 @@ def test_nothing_of_the_machine_is_told_in_public(site: Site, server: Running, t
     see("counts")
 
 
+@pytest.mark.parametrize(
+    ("what", "told"), [("access.json", {"keys", "mail", "last_use"}), ("current", {"current", "mail"})]
+)
+def test_what_was_damaged_while_a_server_started_is_soon_told_to_be_well(
+    site: Site, tmp_path: Path, what: str, told: set[str]
+) -> None:
+    site.publish("one")
+    site.key(validity="none")
+    damaged = site.place.directory / what
+    whole = damaged.read_bytes()
+    damaged.write_text("nonsense")
+    with serving(site.store, tmp_path / "log") as server:
+
+        def troubles() -> set[str]:
+            return {one["what"] for one in server.get("/readyz").json["troubles"]}
+
+        eventually(lambda: told <= troubles())
+        damaged.write_bytes(whole)
+        eventually(lambda: not told & troubles(), within=120)
+        eventually(lambda: server.get("/readyz").status == 200)
+
+
 def test_a_store_that_is_moved_away_is_not_made_anew_and_loses_nothing(tmp_path: Path) -> None:
     site = site_with_domains(tmp_path)
     _, text = site.key(validity="none", rate_limit=1_000_000)
