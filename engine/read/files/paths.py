@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-LAYOUT: Final = 12
+LAYOUT: Final = 13
 """Raised whenever the content of the files changes, so that files of another layout are made again."""
 LAYOUTS: Final = "layout-"
 """The beginning of the name of each layout's directory."""

@@ -1,10 +1,16 @@
 """The arrays of a search file, for each language and field of a part (design section 4).
 
-For each field its tokens (``snapshots.search.index``), for each token its rows, as numbers, or as one bit a row where
-that is shorter; and the texts themselves, for the few rows that only they decide. Rows are counted in the data file.
+For each field its tokens (``snapshots.search.index``) and the pieces of its words, for each of these its rows, as
+numbers, or as one bit a row where that is shorter; and the texts themselves, for the few rows that only they decide.
+Rows are counted in the data file.
 """
 
 from __future__ import annotations
+
+from typing import Final
+
+PIECE: Final = b"\xff"
+"""Begins a token that is a piece of words, which no other token does: no text in UTF-8 has this byte."""
 
 
 def search_array(lang: str, field_id: str, name: str) -> str:

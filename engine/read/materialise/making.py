@@ -16,12 +16,12 @@ from engine.read.files.paths import CachePaths, bodies_file, rows_file, search_f
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.base_tables import Base
 from engine.read.materialise.part_rows import PartRows
+from engine.read.materialise.search_files.write_search import SearchWriter
+from engine.read.materialise.search_files.write_vocabulary import write_vocabulary
 from engine.read.materialise.settings import MaterialiseSettings
 from engine.read.materialise.version_files import VersionFiles
 from engine.read.materialise.write_bodies import BodiesWriter
-from engine.read.materialise.write_search import SearchWriter
 from engine.read.materialise.write_tables import TablesWriter
-from engine.read.materialise.write_vocabulary import write_vocabulary
 from snapshots.columns import indexed_fields
 from snapshots.store.manifest import Manifest
 

@@ -1,8 +1,9 @@
 """Find the rows whose text holds a search term, exactly, by the indexes of all parts (design section 4, point 6).
 
-A term within one word is found by the words that hold it, whose rows are known. Other terms narrow the rows down by
-their words and characters, and the texts of what is left decide. Where nearly every row holds a term, the few that are
-left over have their texts searched, in place of all the words that are left.
+A term within one word is found by the words that hold it, whose rows are known, or, where it is no longer than the
+pieces of words, by these. Other terms narrow the rows down by their words and characters, and the texts of what is left
+decide. Where nearly every row holds a term, the few that are left over have their texts searched, in place of all the
+words that are left.
 
 Words are looked up once for all parts, in a vocabulary that leads on to the rows of each part.
 """
@@ -31,6 +32,8 @@ _DENSE: Final = 32
 """A word in a larger share of the rows than 1 / ``_DENSE`` is taken to be kept as bits."""
 _FEW: Final = 2_000
 """Texts that are searched in less time than further words are marked in."""
+_SHORT: Final = 2
+"""Characters of a term, in a word or between words, of which the rows are known."""
 _HEAD: Final = 65_536
 """Words, the most frequent ones, that are searched before the rest."""
 _AT_ONCE: Final = 4
@@ -73,14 +76,21 @@ class TermIndex:
         """
         search = _Search(self, term, marked, check)
         runs = word_runs(term)
-        if runs == [(0, len(term))]:
+        is_of_word = runs == [(0, len(term))]
+        if len(term) <= _SHORT and (is_of_word or not runs):
+            tokens = self._short_tokens(term.encode(), is_of_word=is_of_word)
+            if len(tokens):
+                self._postings.mark(marked, self._pairs(tokens))
+        elif is_of_word:
             search.within_words()
-        elif not runs and len(term) <= 2:
-            token = self.vocabulary.other(term.encode())
-            if token is not None:
-                self._postings.mark(marked, self._pairs(np.array([token])))
         else:
             search.by_candidates(runs)
+
+    def _short_tokens(self, text: bytes, *, is_of_word: bool) -> Array:
+        if is_of_word:
+            return self.vocabulary.pieces(text)
+        token = self.vocabulary.other(text)
+        return np.array([] if token is None else [token], np.int64)
 
     def _pairs(self, tokens: Array) -> Pairs:
         """Return the parts that have these tokens, and where they have their rows."""

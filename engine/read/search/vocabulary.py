@@ -1,4 +1,4 @@
-"""Find the tokens of an index by their texts: words by what they hold or begin with, others whole."""
+"""Find the tokens of an index by their texts: words by what they hold or begin with, others whole, pieces by both."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from engine.read.files.search_arrays import PIECE
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 class Vocabulary:
-    """The tokens of one field: words, the most frequent first, then the others by their bytes."""
+    """The tokens of one field: words, the most frequent first, then the others by their bytes, then pieces of words."""
 
     def __init__(self, array: Callable[[str], Array]) -> None:
         """``array`` returns one of the field's arrays (``search_arrays``) by its name."""
@@ -36,9 +38,17 @@ class Vocabulary:
 
     def other(self, text: bytes) -> int | None:
         """Return the number of a token that is no word."""
-        count = len(self._other_at) - 1
-        at = bisect_left(range(count), text, key=self._other_text)
-        return self.words + at if at < count and self._other_text(at) == text else None
+        at = self._first_other(text)
+        return self.words + at if at < len(self._other_at) - 1 and self._other_text(at) == text else None
+
+    def pieces(self, text: bytes) -> Array:
+        """Return the pieces of words that hold ``text``, one or two characters that words can hold: the rows that have
+        any of these are those of all such words."""
+        first, last = self._first_other(PIECE + text), self._first_other(PIECE + text + b"\xff")
+        return np.arange(self.words + first, self.words + last)
+
+    def _first_other(self, text: bytes) -> int:
+        return bisect_left(range(len(self._other_at) - 1), text, key=self._other_text)
 
     def _word_text(self, number: int) -> bytes:
         return self._words[self._word_at[number] : self._word_at[number + 1] - 1].tobytes()

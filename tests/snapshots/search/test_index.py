@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from engine.read.files.array_file import ArrayFile, ArrayFileWriter
 from engine.read.files.search_arrays import search_array
-from engine.read.materialise import write_search
-from engine.read.materialise.write_search import SearchWriter
-from engine.read.materialise.write_vocabulary import joined_vocabulary
+from engine.read.materialise.search_files import word_pieces, write_search
+from engine.read.materialise.search_files.write_search import SearchWriter
+from engine.read.materialise.search_files.write_vocabulary import joined_vocabulary
 from engine.read.search import postings, row_bits, term_index
 from engine.read.search.row_bits import RowBits, mark_places, unpacked
 from engine.read.search.term_index import TermIndex
@@ -101,7 +101,12 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
     if known:
         text = data.draw(st.sampled_from(known))
         first = data.draw(st.integers(0, len(text) - 1))
-        terms = [*terms, text[first : data.draw(st.integers(first + 1, len(text)))], text[first]]
+        terms = [
+            *terms,
+            text[first : data.draw(st.integers(first + 1, len(text)))],
+            text[first],
+            text[first : first + 2],
+        ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_index, "BLOCK_ROWS", data.draw(st.sampled_from([4, 8, 65_536])))
         patch.setattr(search_index, "_BATCH_ROWS", data.draw(st.sampled_from([1, 2, 4])))
@@ -111,6 +116,8 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         patch.setattr(vocabulary, "_ASKED", data.draw(st.sampled_from([0, 3, 16])))
         patch.setattr(vocabulary, "_FEW", data.draw(st.sampled_from([0, 256])))
         patch.setattr(write_search, "DENSE", data.draw(st.sampled_from([1, 4, 32])))
+        patch.setattr(word_pieces, "_LINES_AT_ONCE", data.draw(st.sampled_from([1, 256])))
+        patch.setattr(word_pieces, "_ROWS_AT_ONCE", data.draw(st.sampled_from([1, 5, 1 << 20])))
         patch.setattr(write_search, "_TOKENS_AT_ONCE", data.draw(st.sampled_from([3, 256])))
         patch.setattr(write_search, "_ROWS_AT_ONCE", data.draw(st.sampled_from([2, 1024])))
         patch.setattr(term_index, "_MARKED_MEANWHILE", data.draw(st.sampled_from([0, 1, 400])))
@@ -125,6 +132,22 @@ def test_every_term_finds_the_rows_whose_text_holds_it(
         with indexed(*parts) as index:
             for term in terms:
                 check(index, texts, term)
+
+
+def test_one_and_two_characters_find_the_rows_of_all_words_that_hold_them() -> None:
+    """Be the words in many rows or in few, in one part or in several, and in any alphabet."""
+    random = np.random.default_rng(7)
+    characters = np.array(list("abcdeéß9ω한글"))
+    words = ["".join(random.choice(characters, length)) for length in random.integers(1, 7, 300)]
+    often = 1 / (1 + np.arange(len(words)))
+    texts: list[str | None] = [
+        " ".join(random.choice(words, random.integers(0, 12), p=often / often.sum())) for _ in range(700)
+    ]
+    for parts in ([texts], [texts[:150], texts[150:155], texts[155:]]):
+        with indexed(*parts) as index:
+            for first in characters:
+                for term in (first, *(first + second for second in characters)):
+                    check(index, texts, term)
 
 
 @settings(RANDOM, max_examples=40 * TIMES)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.read.files.search_arrays import PAIR_AT, PAIR_COUNTS, PAIR_PARTS, PAIR_ROWS
-from engine.read.materialise.write_vocabulary import Older, joined_vocabulary
+from engine.read.materialise.search_files.write_vocabulary import Older, joined_vocabulary
 from tests.generated.budget import RANDOM, TIMES
 
 Tokens = dict[str, int]

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from engine.read.files.array_file import ALIGNMENT, ArrayFileWriter, Stored
 from engine.read.files.search_arrays import bits_width, search_array
+from engine.read.materialise.search_files.word_pieces import Pieces, Places, pieces_of, write_piece_rows
 from snapshots.columns import search_column
 from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.search.runs import ragged, word_runs
@@ -45,16 +46,17 @@ class _Block(msgspec.Struct, frozen=True):
 
 
 class _Tokens(msgspec.Struct, frozen=True):
-    """The tokens of a section in their final order."""
+    """The tokens of a section in their final order: words, others, pieces of words."""
 
     texts: pa.BinaryArray
     words: int
     counts: Array
-    """The number of rows that hold each token."""
+    """The number of rows that hold each token, and of each piece no fewer than hold it: what its words have."""
     number: Array
     """The token's number for each record of the index, in the order of the records."""
     ordered: Array
     """The words' numbers in the order of their bytes."""
+    pieces: Pieces
 
 
 class SearchWriter(ArrayFileWriter):
@@ -116,8 +118,9 @@ class SearchWriter(ArrayFileWriter):
 
     def _write_token_arrays(self, arrays: dict[str, Stored], tokens: _Tokens, rows: int) -> None:
         """Write the arrays with the place of every token's rows, and reserve the space for the rows."""
-        dense = tokens.counts * DENSE > rows
-        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, tokens.counts))]).astype(np.int64)
+        counts = np.minimum(tokens.counts, rows)
+        dense = counts * DENSE > rows
+        row_at = np.concatenate([[0], np.cumsum(np.where(dense, 0, counts))]).astype(np.int64)
         width = bits_width(rows)
         self._write(arrays, "row_at", row_at)
         self._write(arrays, "bits_at", np.where(dense, np.cumsum(dense) - 1, -1).astype(np.int64))
@@ -154,6 +157,7 @@ class SearchWriter(ArrayFileWriter):
                 those = np.flatnonzero(dense[number])
                 firsts = ends[those] - counts[those]
                 _mark(dotted, block.first, found, bits_at[number[those]], firsts, counts[those])
+            write_piece_rows(tokens.pieces, Places(stored["row_at"], bits_at, listed, dotted, stored["counts"]))
             del stored, listed, bits_at, dotted
 
     def _write(self, arrays: dict[str, Stored], name: str, values: Array) -> None:
@@ -202,7 +206,9 @@ def _unpack(index: Path, field: str, unpacked: IO[bytes]) -> tuple[list[_Block],
             blocks.append(_Block(first, np.concatenate(lengths).astype(np.int64)))
     if not names:
         nothing = np.zeros(0, np.int64)
-        return [], _Tokens(pa.array([], pa.binary()), 0, nothing, nothing, nothing)
+        return [], _Tokens(
+            pa.array([], pa.binary()), 0, nothing, nothing, nothing, pieces_of(pa.array([], pa.binary()))
+        )
     return blocks, _tokens(pa.chunked_array(names), [block.counts for block in blocks])
 
 
@@ -226,7 +232,10 @@ def _tokens(names: pa.ChunkedArray, counted: list[Array]) -> _Tokens:
     order = np.concatenate([words[np.argsort(-counts[words], kind="stable")], others])
     rank = np.empty(len(texts), np.int64)
     rank[order] = np.arange(len(texts))
-    return _Tokens(texts.cast(pa.binary()).take(order), len(words), counts[order], rank[numbers], rank[words])
+    texts = texts.cast(pa.binary()).take(order)
+    pieces = pieces_of(texts.slice(0, len(words)))
+    counts = np.concatenate([counts[order], pieces.sums(counts[order])])
+    return _Tokens(pa.concat_arrays([texts, pieces.texts]), len(words), counts, rank[numbers], rank[words], pieces)
 
 
 @lru_cache(1 << 14)
