@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import mmap
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from zlib import crc32
 
 import numpy as np
-from msgspec import UNSET
 
 from engine.read.files.array_file import ArrayFile
 from engine.read.files.parts import Part
 from engine.read.files.paths import bodies_file, search_file
 from engine.read.files.row_arrays import (
-    BODY_STARTS,
-    CHECKS,
+    BODY_AT,
+    CHECK,
     ENTRIES,
     ENTRY_ROWS,
     ENTRY_STARTS,
     LIVE_FROM,
     LIVE_UNTIL,
-    reference_apis,
-    reference_starts,
-    references_array,
+    RECORDS,
+    REFERENCES,
+    REFERENCES_AT,
 )
 from engine.read.files.search_arrays import search_array
 from engine.read.files.unusable import SnapshotUnusable
@@ -63,38 +63,35 @@ class OpenedPart:
         file = self._file
         file.map.madvise(mmap.MADV_RANDOM)
         self._map = file.map
-        self._starts = file.numbers(BODY_STARTS)
-        self._checks = file.numbers(CHECKS)
-        self._checked = bytearray(self.part.rows)
-        self.live_from = file.numbers(LIVE_FROM)
-        self.live_until = file.numbers(LIVE_UNTIL)
-        """One a row each, UTC milliseconds."""
+        paths = part.api.references
+        self._records = file.numbers(RECORDS)
+        self._width: Final = REFERENCES_AT + len(paths)
+        """The numbers of a record."""
+        if len(self._records) != (part.rows + 1) * self._width:
+            raise ValueError(f"{bodies_file(directory).name} does not belong to it")
+        self._checked = bytearray(part.rows)
+        self._references = file.numbers(REFERENCES)
+        bounds = [*range(REFERENCES_AT, self._width), self._width + REFERENCES_AT]
+        self._references_at: Final = {path.name: at for path, at in zip(paths, pairwise(bounds), strict=True)}
+        """By field, from the begin of a row's record on, where it says at which reference the row's begin and end."""
         self._entries = file.numbers(ENTRIES)
         self._rows = file.numbers(ENTRY_ROWS)
         self._buckets = file.numbers(ENTRY_STARTS)
         buckets = len(self._buckets) - 1
         self._shift = NUMBER_BITS - shared_bits(part.segment) - buckets.bit_length() + 1
         self._last_bucket = buckets - 1
-        self._references = {
-            path.name: (file.numbers(reference_starts(path.name)), file.numbers(references_array(path.name)))
-            for path in self.part.api.references
-        }
-        self._reference_apis = {
-            path.name: file.numbers(reference_apis(path.name))
-            for path in self.part.api.references
-            if path.field.targets is not UNSET
-        }
 
     @property
     def bodies_size(self) -> int:
         """Bytes of all bodies."""
-        return int(self._starts[-1] - self._starts[0])
+        return self._records[-self._width] - self._records[BODY_AT]
 
     def body(self, row: int) -> bytes:
         """Return a row's entry as JSON. Raises ``SnapshotUnusable`` where it is not what was written."""
-        body = self._map[self._starts[row] : self._starts[row + 1]]
+        at, records = row * self._width, self._records
+        body = self._map[records[at] : records[at + self._width]]  # ``BODY_AT`` is 0
         if not self._checked[row]:
-            if crc32(body) != self._checks[row]:
+            if crc32(body) != records[at + CHECK]:
                 self.discard()
                 raise SnapshotUnusable(f"{bodies_file(self._directory)} is damaged. It is rebuilt.")
             self._checked[row] = True
@@ -112,9 +109,13 @@ class OpenedPart:
         for at in range(self._buckets[bucket], self._buckets[bucket + 1]):
             if self._entries[at] == number and self._rows[at] in rows:
                 found = self._rows[at]
-        position = rows.start if found is None else found
-        live = is_live(self.live_from[position], self.live_until[position], now)
-        return position if live and found is not None else None
+        live = self.is_live(rows.start if found is None else found, now)
+        return found if live and found is not None else None
+
+    def is_live(self, row: int, now: int) -> bool:
+        """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
+        at = row * self._width
+        return is_live(self._records[at + LIVE_FROM], self._records[at + LIVE_UNTIL], now)
 
     def windows(self, lang: str) -> tuple[Array, Windows]:
         """Return the entry number and the live window of every version in a language. Entry numbers ascend."""
@@ -122,17 +123,15 @@ class OpenedPart:
         numbers, positions = np.asarray(self._entries), np.asarray(self._rows)
         inside = (positions >= rows.start) & (positions < rows.stop)
         positions = positions[inside]
-        return numbers[inside], Windows(np.asarray(self.live_from)[positions], np.asarray(self.live_until)[positions])
+        records = np.asarray(self._records).reshape(-1, self._width)
+        return numbers[inside], Windows(records[positions, LIVE_FROM], records[positions, LIVE_UNTIL])
 
     def references(self, path: str, row: int) -> list[int]:
-        """Return the numbers of the entries that a row's field names, whether there are such entries or not."""
-        starts, numbers = self._references[path]
-        return numbers[starts[row] : starts[row + 1]].tolist()
-
-    def reference_apis(self, path: str, row: int) -> list[int]:
-        """Return the numbers of the endpoints that a row's field names, one a reference."""
-        starts, _ = self._references[path]
-        return self._reference_apis[path][starts[row] : starts[row + 1]].tolist()
+        """Return the numbers of the entries that a row's field names, whether there are such entries or not; of
+        references to one of several APIs, each after the number of its endpoint."""
+        begin, end = self._references_at[path]
+        at, records = row * self._width, self._records
+        return self._references[records[at + begin] : records[at + end]].tolist()
 
     def discard(self) -> None:
         """Mark the part as damaged and delete its bodies, so that the next process that opens a version makes it

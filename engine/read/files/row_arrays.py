@@ -11,13 +11,22 @@ from typing import Final
 
 BODIES: Final = "bodies"
 """The bytes of all bodies."""
-BODY_STARTS: Final = "body starts"
-"""The position in the file at which each row's body begins, and after them that at which the last ends."""
-CHECKS: Final = "checks"
-"""The CRC-32 of each row's body."""
-LIVE_FROM: Final = "live_from"
-LIVE_UNTIL: Final = "live_until"
-"""The live window of each row, UTC milliseconds."""
+RECORDS: Final = "records"
+"""Row after row so many numbers, so that what a request takes of a row lies together; and a last one for no row, which
+says where the body and the references of the last row end."""
+BODY_AT: Final = 0
+"""In a record: the position in the file at which the row's body begins."""
+CHECK: Final = 1
+"""In a record: the CRC-32 of the row's body."""
+LIVE_FROM: Final = 2
+LIVE_UNTIL: Final = 3
+"""In a record: the row's live window, UTC milliseconds."""
+REFERENCES_AT: Final = 4
+"""In a record, from here on: for each reference field of the API where the row's references begin in ``REFERENCES``."""
+REFERENCES: Final = "references"
+"""The numbers of the entries that rows name, row after row and in each field after field, whether they exist or not.
+References to one of several APIs have two numbers each: the first is that of the endpoint, made as those of entries'
+IDs, or of ``UNNAMED`` where the content names none."""
 ENTRIES: Final = "entries"
 """The number of each row's entry, ascending."""
 ENTRY_ROWS: Final = "entry rows"
@@ -27,24 +36,6 @@ ENTRY_STARTS: Final = "entry starts"
 in ``ENTRIES``, and at last where they end."""
 UNNAMED: Final = ""
 """Stands for the endpoint where a reference to one of several APIs names none."""
-
-
-def references_array(path: str) -> str:
-    """The name of an array: the numbers of the entries that a field names, row after row, existing or not."""
-    return f"references {path}"
-
-
-def reference_apis(path: str) -> str:
-    """The name of an array beside ``references_array``, of references to one of several APIs: the numbers of their
-    endpoints, made as those of entries' IDs; where the content names none, the number of ``UNNAMED``."""
-    return f"reference APIs {path}"
-
-
-def reference_starts(path: str) -> str:
-    """The name of an array: the index in ``references_array`` at which each row begins, and the end of the last."""
-    return f"reference starts {path}"
-
-
 PARTS: Final = "parts"
 """Beside the tables: the number of the part that each row of the API is in."""
 POSITIONS: Final = "positions"

@@ -95,8 +95,7 @@ class Maker:
             # Most is written by now: syncing it goes on while the rest is computed.
             settling = pool.submit(search.settle)
             searching = pool.submit(self._write_search, part, search)
-            copying.result()
-            for name, values in rows.arrays():
+            for name, values in rows.arrays(*copying.result()):
                 bodies.append(name, values)
             settling.result()
             searching.result()

@@ -18,22 +18,20 @@ from engine.read.files.row_arrays import (
     ENTRIES,
     ENTRY_ROWS,
     ENTRY_STARTS,
-    LIVE_FROM,
-    LIVE_UNTIL,
+    RECORDS,
+    REFERENCES,
     UNNAMED,
-    reference_apis,
-    reference_starts,
-    references_array,
 )
 from engine.read.files.unusable import SnapshotUnusable
 from engine.read.materialise.version_files import VersionFiles
 from snapshots.columns import REFERENCE_API, REFERENCE_ID
 from snapshots.data_files.segments import NUMBER_BITS, number_bytes, shared_bits
 from snapshots.model import FieldPath
+from snapshots.search.runs import ragged
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_INSTANTS: Final = ("publishedAt", LIVE_FROM, LIVE_UNTIL)
+_INSTANTS: Final = ("publishedAt", "live_from", "live_until")
 
 
 class PartRows:
@@ -70,10 +68,15 @@ class PartRows:
         ascend = pc.less(self._ids.take(pa.array(tied)), self._ids.take(pa.array(tied + 1)))
         return bool((published[1:] <= published[:-1]).all()) and pc.all(ascend).as_py() is not False
 
-    def arrays(self) -> Iterator[tuple[str, Array]]:
-        """The arrays of ``engine.read.files.row_arrays``, those of the bodies left out, with their names."""
-        for name in (LIVE_FROM, LIVE_UNTIL):
-            yield name, self._instants[name]
+    def arrays(self, body_at: Array, checks: Array) -> Iterator[tuple[str, Array]]:
+        """The arrays of ``engine.read.files.row_arrays``, the bodies left out, with their names. ``body_at`` are the
+        positions at which bodies begin, and at which the last ends, ``checks`` their CRC-32."""
+        references_at, references = self._named()
+        windows = [self._instants["live_from"], self._instants["live_until"]]
+        # The fields of a record in their order.
+        fields = [body_at, *(np.append(values, 0) for values in (checks, *windows))]
+        yield RECORDS, np.column_stack([*fields, references_at]).astype(np.int64).ravel()
+        yield REFERENCES, references
         numbers = _numbers(self._ids.combine_chunks())
         order = np.argsort(numbers, kind="stable")
         ascending = numbers[order]
@@ -83,14 +86,29 @@ class PartRows:
         yield ENTRIES, ascending
         yield ENTRY_ROWS, order.astype(np.uint32)
         yield ENTRY_STARTS, np.append(np.searchsorted(below, buckets), len(numbers)).astype(np.uint32)
-        for path in self._paths:
-            named, rows = self._references[path.name]
-            if path.field.targets is not UNSET:
-                yield reference_apis(path.name), _numbers(pc.fill_null(_member(named, REFERENCE_API), UNNAMED))
-                named = _member(named, REFERENCE_ID)
-            counts = np.bincount(rows, minlength=len(self._ids))
-            yield references_array(path.name), _numbers(named.cast(pa.string()))
-            yield reference_starts(path.name), np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+    def _named(self) -> tuple[Array, Array]:
+        """The references of all rows, row after row and field after field, and where those of each field begin in each
+        row, and in one more."""
+        rows, fields = len(self._ids), len(self._paths)
+        numbers: list[Array] = []
+        counts = np.zeros((rows, fields), np.int64)
+        for at, path in enumerate(self._paths):
+            named, of_rows = self._references[path.name]
+            if path.field.targets is UNSET:
+                numbers.append(_numbers(named.cast(pa.string())))
+            else:
+                apis = _numbers(pc.fill_null(_member(named, REFERENCE_API), UNNAMED))
+                ids = _numbers(_member(named, REFERENCE_ID).cast(pa.string()))
+                numbers.append(np.column_stack([apis, ids]).ravel())
+            counts[:, at] = np.bincount(of_rows, minlength=rows) * (1 if path.field.targets is UNSET else 2)
+        ends = np.cumsum(counts.ravel())
+        total = int(ends[-1]) if len(ends) else 0
+        begins = np.append(ends - counts.ravel(), np.full(fields, total)).reshape(rows + 1, fields)
+        references = np.zeros(total, np.uint64)
+        for at, values in enumerate(numbers):
+            references[ragged(begins[:-1, at], counts[:, at])] = values
+        return begins, references
 
 
 def _flattened(column: pa.ChunkedArray, path: FieldPath) -> tuple[pa.Array, Array]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.read.files.array_file import ArrayFileWriter
-from engine.read.files.row_arrays import BODIES, BODY_STARTS, CHECKS
+from engine.read.files.row_arrays import BODIES
 from snapshots.columns import JSON_COLUMN
 from snapshots.data_files.stored_columns import lifted, stored_as
 from snapshots.groups import delivered, refers_to_several
@@ -34,8 +34,9 @@ _INSTANT: Final = b"0000-00-00T00:00:00.000Z"
 class BodiesWriter(ArrayFileWriter):
     """Writes a file of bodies, and of arrays beside them."""
 
-    def write(self, api: Api, files: Iterable[Path]) -> None:
-        """Write the bodies of an API's data files' rows, in their order. Raises ``OSError`` and ``ArrowException``."""
+    def write(self, api: Api, files: Iterable[Path]) -> tuple[Array, Array]:
+        """Write the bodies of an API's data files' rows, in their order. Return the positions at which they begin, and
+        after them that at which the last ends, and the CRC-32 of each. Raises ``OSError`` and ``ArrowException``."""
         first = end = self._aligned()
         starts, checks = [np.array([first], np.int64)], array("I")
         for content, ends in _bodies(api, files):
@@ -47,9 +48,8 @@ class BodiesWriter(ArrayFileWriter):
                 begin = stop
             end += len(content)
         self._arrays[BODIES] = ("B", first, end - first)
-        self.append(BODY_STARTS, np.concatenate(starts))
-        self.append(CHECKS, np.array(checks, np.uint32))
         self.settle()
+        return np.concatenate(starts), np.array(checks, np.uint32)
 
 
 def _bodies(api: Api, files: Iterable[Path]) -> Iterator[tuple[memoryview, Array]]:

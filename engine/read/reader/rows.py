@@ -16,7 +16,7 @@ from engine.read.files.files import OpenedApi
 from engine.read.files.opened_part import OpenedPart
 from engine.timeline.flips import Flips
 from engine.timeline.windows import Windows
-from engine.visibility import Visibility, chosen, is_live
+from engine.visibility import Visibility, chosen
 from snapshots.data_files.segments import Division, entry_number
 from snapshots.model import Api, FieldPath, Workspace
 
@@ -54,7 +54,7 @@ class Rows:
     def is_live(self, row: int, now: int) -> bool:
         """Whether the version in a row is live at ``now`` (UTC milliseconds)."""
         part, at = self._place(row)
-        return is_live(part.live_from[at], part.live_until[at], now)
+        return part.is_live(at, now)
 
     def entry(self, entry_id: str, visibility: Visibility, now: int) -> int | None:
         """Return the row of an entry that a request gets, ``None`` for none (contract 4.11)."""
@@ -141,7 +141,7 @@ class Rows:
             part, at = self._place(row)
             found = part.references(name, at)
             if is_several:
-                named.append(list(zip(part.reference_apis(name, at), found, strict=True)))
+                named.append(list(zip(found[::2], found[1::2], strict=True)))
             else:
                 named.append(found if is_array or len(path.steps) > 1 else found[0] if found else None)
         return named

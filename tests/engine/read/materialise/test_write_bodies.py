@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.read.files.array_file import ArrayFile
-from engine.read.files.row_arrays import BODY_STARTS, CHECKS
 from engine.read.materialise.write_bodies import BodiesWriter
 from snapshots.columns import OWN, SEGMENT_ENTRIES
 from snapshots.model import META_DATES, Api, ApiKind, Field, FieldType, Workspace
@@ -37,13 +36,12 @@ def bodies(directory: Path, rows: Sequence[dict[str, Any]], json: pa.DataType, *
     pq.write_table(table.set_column(len(table.column_names) - 1, OWN, own), file, row_group_size=group)
     token = b"t" * 16
     with BodiesWriter(directory / "bodies", token) as writer:
-        writer.write(NOTES, [directory / one.path for one in manifest.files])
+        starts, checks = writer.write(NOTES, [directory / one.path for one in manifest.files])
         writer.append("more", np.arange(3))
     opened = ArrayFile(directory / "bodies", token)
     assert list(opened.numbers("more")) == [0, 1, 2]
-    starts, checks = opened.numbers(BODY_STARTS), opened.numbers(CHECKS)
     assert len(starts) - 1 == len(checks) == len(rows)
-    read = [opened.map[begin:end] for begin, end in pairwise(starts)]
+    read = [opened.map[begin:end] for begin, end in pairwise(starts.tolist())]
     assert [zlib.crc32(body) for body in read] == list(checks)
     return read
 
