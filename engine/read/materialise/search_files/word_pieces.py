@@ -6,6 +6,7 @@ that hold them; a piece has the rows of the words that it is a piece of.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -13,17 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from engine.read.files.search_arrays import PIECE
+from engine.read.search.row_bits import packed
 from snapshots.search.runs import ragged
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _LINE_FEED: Final = ord("\n")
-_CHARACTER_BITS: Final = 21
-_SECOND: Final = (1 << _CHARACTER_BITS) - 1
-_LINES_AT_ONCE: Final = 256
-"""Lines of bits that are joined at the same time, which takes memory for all of them."""
-_ROWS_AT_ONCE: Final = 1 << 20
-"""Rows of words that are joined at the same time."""
+_CHARACTER: Final = 16
+"""Bits of a character of a word (``snapshots.search.runs``)."""
+_WORD: Final = 31
+"""Bits of the number of a word."""
+_ROW: Final = (1 << 32) - 1
+_AT_ONCE: Final = 1 << 18
+"""Rows of words, or words of lines of bits, that are joined at the same time, which takes memory for all of them."""
 
 
 class Pieces(msgspec.Struct, frozen=True):
@@ -38,7 +41,7 @@ class Pieces(msgspec.Struct, frozen=True):
 
     def sums(self, counts: Array) -> Array:
         """Add up the ``counts`` of the words of each piece."""
-        return np.diff(np.concatenate([[0], np.cumsum(counts[self.words])])[self.begins])
+        return np.diff(np.append(0, np.cumsum(counts[self.words], dtype=np.int64))[self.begins])
 
 
 def pieces_of(words: pa.BinaryArray) -> Pieces:
@@ -47,17 +50,16 @@ def pieces_of(words: pa.BinaryArray) -> Pieces:
     characters = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
     ends = characters == _LINE_FEED
     at = (~ends).nonzero()[0]
-    codes = (characters[at] << _CHARACTER_BITS) | np.where(ends[at + 1], 0, characters[at + 1])
-    by_code = codes.argsort(kind="stable")
-    codes, holders = codes[by_code], (np.cumsum(ends)[at] - 1)[by_code]
-    is_new = _are_new(codes)
-    once = is_new | _are_new(holders)  # a word may have a piece twice
+    codes = (characters[at] << _CHARACTER) | np.where(ends[at + 1], 0, characters[at + 1])
+    held = np.sort((codes << _WORD) | (np.cumsum(ends)[at] - 1))
+    held = held[_are_new(held)]  # a word may have a piece twice
+    codes = held >> _WORD
+    begins = _are_new(codes).nonzero()[0]
     names = [
-        PIECE + (chr(code >> _CHARACTER_BITS) + chr(code & _SECOND)).encode().removesuffix(b"\0")
-        for code in codes[is_new].tolist()
+        PIECE + (chr(code >> _CHARACTER) + chr(code & ((1 << _CHARACTER) - 1))).encode().removesuffix(b"\0")
+        for code in codes[begins].tolist()
     ]
-    begins = np.concatenate([is_new[once].nonzero()[0], [np.count_nonzero(once)]])
-    return Pieces(pa.array(names, pa.binary()), begins, holders[once])
+    return Pieces(pa.array(names, pa.binary()), np.append(begins, len(held)), held & ((1 << _WORD) - 1))
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -66,56 +68,71 @@ class Places(msgspec.Struct, frozen=True):
     row_at: Array
     bits_at: Array
     rows: Array
-    lines: Array
-    """The lines of ``bits``."""
+    bits: Array
+    """A line a token, 64 rows a word."""
     counts: Array
+
+    @property
+    def words(self) -> int:
+        """The words of a line."""
+        return int(self.bits.shape[1])
 
 
 def write_piece_rows(pieces: Pieces, places: Places) -> None:
     """Write the rows of the pieces, and how many these are, from those of their words. The arrays have the room."""
     first = len(places.bits_at) - len(pieces.texts)
-    is_line = places.bits_at[first:] >= 0
-    for piece in is_line.nonzero()[0].tolist():
-        words = pieces.words[pieces.begins[piece] : pieces.begins[piece + 1]]
-        places.counts[first + piece] = _join_lines(places, words, places.lines[places.bits_at[first + piece]])
-    _join_numbers(pieces, places, first, (~is_line).nonzero()[0])
+    lines = places.bits_at[first:]
+    _join_lines(pieces, places, lines)
+    _join_numbers(pieces, places, first, (lines < 0).nonzero()[0])
+    with_line = (lines >= 0).nonzero()[0]
+    for some in _chunks(np.full(len(with_line), places.words)):
+        of_rows = places.bits[lines[with_line[some]]]
+        places.counts[first + with_line[some]] = np.bitwise_count(of_rows).sum(axis=1)
 
 
-def _join_lines(places: Places, words: Array, line: Array) -> int:
-    """Set the rows of any of the words in a line without any; return how many these are."""
-    joined, every = line.view(np.uint64), places.lines.view(np.uint64)
-    lines = places.bits_at[words]
-    dense, sparse = lines[lines >= 0], words[lines < 0]
-    for at in range(0, len(dense), _LINES_AT_ONCE):
-        joined |= np.bitwise_or.reduce(every.take(dense[at : at + _LINES_AT_ONCE], axis=0), axis=0)
-    if len(sparse):
-        marks = np.zeros(len(line) * 8, bool)
-        marks[places.rows[ragged(places.row_at[sparse], places.counts[sparse].astype(np.int64))]] = True
-        line |= np.packbits(marks, bitorder="little")
-    return int(np.bitwise_count(joined).sum())
+def _join_lines(pieces: Pieces, places: Places, lines: Array) -> None:
+    """Set the rows of all their words in the ``lines`` of pieces, which have none; a piece without one has -1."""
+    bits = places.bits
+    of_piece = np.repeat(lines, np.diff(pieces.begins))
+    targets, words = of_piece[of_piece >= 0], pieces.words[of_piece >= 0]
+    sources = places.bits_at[words]
+    to, of = targets[sources >= 0], sources[sources >= 0]
+    for some in _chunks(np.full(len(to), places.words)):
+        starts = _are_new(to[some]).nonzero()[0]
+        bits[to[some][starts]] |= np.bitwise_or.reduceat(bits.take(of[some], axis=0), starts, axis=0)
+    to, words = targets[sources < 0], words[sources < 0]
+    counts, width = places.counts[words].astype(np.int64), places.words * 64
+    for some in _chunks(counts + _are_new(to) * width):
+        is_new = _are_new(to[some])
+        rows = places.rows[ragged(places.row_at[words[some]], counts[some])]
+        marks = np.zeros(np.count_nonzero(is_new) * width, bool)
+        marks[np.repeat((np.cumsum(is_new) - 1) * width, counts[some]) + rows] = True
+        bits[to[some][is_new]] |= packed(marks).reshape(-1, places.words)
 
 
 def _join_numbers(pieces: Pieces, places: Places, first: int, those: Array) -> None:
-    """Write the rows of pieces that have few, as all their words have."""
-    width = places.lines.shape[1] * 8
-    held = np.diff(pieces.begins)[those]
-    words = pieces.words[ragged(pieces.begins[those], held)]
-    counts = places.counts[words].astype(np.int64)
-    owners = np.repeat(np.arange(len(those)), held)
-    ends, spent = np.cumsum(held), np.cumsum(counts)
-    at, done = 0, 0  # pieces and words that are joined
-    while at < len(those):
-        most = (spent[done - 1] if done else 0) + _ROWS_AT_ONCE
-        end = max(at + 1, int(np.searchsorted(ends, np.searchsorted(spent, most, side="right"), side="right")))
-        some = slice(done, ends[end - 1])
-        rows = places.rows[ragged(places.row_at[words[some]], counts[some])]
-        found = np.sort(np.repeat(owners[some] * width, counts[some]) + rows)
-        piece, row = np.divmod(found[_are_new(found)], width)
-        number = np.bincount(piece - at, minlength=end - at)
-        tokens = first + those[at:end]
-        places.rows[ragged(places.row_at[tokens], number)] = row
-        places.counts[tokens] = number
-        at, done = end, int(ends[end - 1])
+    """Write the rows of ``those`` pieces, which have few, as all their words have."""
+    begins, held = pieces.begins[those], np.diff(pieces.begins)[those]
+    for some in _chunks(pieces.sums(places.counts)[those]):
+        words = pieces.words[ragged(begins[some], held[some])]
+        counts = places.counts[words].astype(np.int64)
+        rows = places.rows[ragged(places.row_at[words], counts)]
+        number = np.repeat(np.arange(len(held[some])), held[some])
+        found = np.sort((np.repeat(number, counts) << 32) + rows)
+        found = found[_are_new(found)]
+        tokens, counts = first + those[some], np.bincount(found >> 32, minlength=len(held[some]))
+        places.rows[ragged(places.row_at[tokens], counts)] = found & _ROW
+        places.counts[tokens] = counts
+
+
+def _chunks(costs: Array) -> Iterator[slice]:
+    """Yield ranges of neighbours that cost about ``_AT_ONCE`` together, or are alone."""
+    ends, at = np.cumsum(costs), 0
+    while at < len(ends):
+        done = ends[at - 1] if at else 0
+        end = max(at + 1, int(np.searchsorted(ends, done + _AT_ONCE, side="right")))
+        yield slice(at, end)
+        at = end
 
 
 def _are_new(values: Array) -> Array:

@@ -157,8 +157,9 @@ class SearchWriter(ArrayFileWriter):
                 those = np.flatnonzero(dense[number])
                 firsts = ends[those] - counts[those]
                 _mark(dotted, block.first, found, bits_at[number[those]], firsts, counts[those])
-            write_piece_rows(tokens.pieces, Places(stored["row_at"], bits_at, listed, dotted, stored["counts"]))
-            del stored, listed, bits_at, dotted
+            bits = dotted.view(np.uint64)
+            write_piece_rows(tokens.pieces, Places(stored["row_at"], bits_at, listed, bits, stored["counts"]))
+            del stored, listed, bits_at, dotted, bits
 
     def _write(self, arrays: dict[str, Stored], name: str, values: Array) -> None:
         arrays[name] = (values.dtype.char, self._aligned(), len(values))
