@@ -114,7 +114,7 @@ class LateCommands(Commands):
         super().__init__(**attributes)
         self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()}
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as its base has it
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # as its base has it
         """Write the commands, in groups by those who use them."""
         width = max(map(len, self.commands))
         for group, names in GROUPS.items():

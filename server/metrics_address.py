@@ -93,13 +93,12 @@ def metrics_served(
         before = os.environ.get(DIRECTORY)
         os.environ[DIRECTORY] = directory
         try:
-            import prometheus_client.core  # noqa: PLC0415 - reads DIRECTORY
-            from prometheus_client import make_wsgi_app, multiprocess  # noqa: PLC0415 - reads DIRECTORY
+            from prometheus_client import CollectorRegistry, core, make_wsgi_app, multiprocess  # noqa: PLC0415 - reads DIRECTORY
 
-            registry = prometheus_client.CollectorRegistry()
+            registry = CollectorRegistry()
             whole = multiprocess.MultiProcessCollector(None, directory)  # type: ignore[no-untyped-call]  # the library has no types here
             registry.register(_Living(directory, whole.collect, multiprocess.mark_process_dead))
-            registry.register(_Stored(store, states, freshness, prometheus_client.core.GaugeMetricFamily))
+            registry.register(_Stored(store, states, freshness, core.GaugeMetricFamily))
             with _listening(address, listener) as server:
                 server.set_app(make_wsgi_app(registry))
                 metrics = MetricsAddress(server, address.rpartition(":")[0])

@@ -18,7 +18,7 @@ _LANGUAGE: Final = "language-"
 class _Converter(MarkdownConverter):
     """Writes the HTML of rich texts: task lists, code with its language, tables with bars in cells."""
 
-    def convert_input(self, el: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002 - called with all
+    def convert_input(self, el: Tag, text: str, parent_tags: set[str]) -> str:  # called with all
         return "[x]" if el.has_attr("checked") else "[ ]"
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:

@@ -94,7 +94,7 @@ class ServedComparison(Comparison[ServedFileChanges]):
         there = self.after.get(endpoint, {})
         return {one: there[one] for one in ids if one in there}
 
-    def ended(self, gone: Mapping[str, Sequence[str]]) -> list[EndedReference]:  # noqa: ARG002 - the problems name them
+    def ended(self, gone: Mapping[str, Sequence[str]]) -> list[EndedReference]:  # the problems name them
         """Return nothing: answers do not tell which drafts and scheduled entries refer to what is gone, and the
         problems of the workspace name all."""
         return []

@@ -103,7 +103,7 @@ def _left_out(api: CheckedApi, entry: str | None) -> set[tuple[str, int | None]]
 
 def _named(surveyed: Surveyed, api: Api, entry: str | None) -> set[tuple[str, int | None]]:
     """Return the files of an API whose paths give the entry's ID: all of them for an object API."""
-    assert surveyed.inputs is not None  # noqa: S101 - it is asked for what they list
+    assert surveyed.inputs is not None  # it is asked for what they list
     sources = [one for one in surveyed.inputs.listing.sources(Problems()) if one.api == api.uid]
     if entry is not None:
         sources = [one for one in sources if one.id is not None and entry in (one.id, slug_id(one.id))]
@@ -126,7 +126,7 @@ def _deleted(root: Path, surveyed: Surveyed, api: Api, entry: str | None) -> Ite
 
 def _unread(root: Path, surveyed: Surveyed, entry: str, named: set[str]) -> Iterator[str]:
     """Return the files that begin with an ID and a dot in the folders of content, without the ``named`` ones."""
-    assert surveyed.inputs is not None  # noqa: S101 - it is asked for what they list
+    assert surveyed.inputs is not None  # it is asked for what they list
     folders = Folders(root)
     for folder in sorted(surveyed.inputs.listing.reached):
         for name in folders.named(folder.rstrip("/"), entry):
@@ -137,7 +137,7 @@ def _unread(root: Path, surveyed: Surveyed, entry: str, named: set[str]) -> Iter
 
 def _reads_nothing(surveyed: Surveyed, path: str) -> bool:
     """Return whether no API reads a file."""
-    assert surveyed.inputs is not None  # noqa: S101 - it is asked for what they list
+    assert surveyed.inputs is not None  # it is asked for what they list
     return format_of(path.rpartition(".")[2]) is None or not surveyed.inputs.listing.read(path, Problems())
 
 

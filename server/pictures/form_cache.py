@@ -5,6 +5,7 @@
 <cache>/.pictures/lock                  held by who adds or drops a form
 """
 
+# ruff: noqa: PTH108 - the paths are texts
 from __future__ import annotations
 
 import os
@@ -97,7 +98,7 @@ class FormCache:
             for entry in os.scandir(folder):
                 status = entry.stat()
                 if entry.name.endswith(_TEMPORARY):  # of a process that was killed
-                    os.unlink(entry.path)  # noqa: PTH108 - it is a text
+                    os.unlink(entry.path)
                 else:
                     found.append((max(status.st_atime, status.st_mtime), status.st_size, entry.path))
         total = sum(size for _, size, _ in found)
@@ -107,6 +108,6 @@ class FormCache:
         for _, size, path in sorted(found):
             if total <= least:
                 break
-            os.unlink(path)  # noqa: PTH108 - it is a text
+            os.unlink(path)
             total -= size
         return total

@@ -152,7 +152,7 @@ def _encoded(made: pyvips.Image, job: Job) -> bytes:
             effort = next(effort for least, effort in _AVIF_EFFORTS if job.width * job.height > least)
             options |= {"Q": _AVIF_QUALITIES[job.quality], "effort": effort, "bitdepth": 8}
     encoded = made.write_to_buffer(f".{job.format}", **options)
-    assert isinstance(encoded, bytes)  # noqa: S101 - as it does
+    assert isinstance(encoded, bytes)  # as it does
     return encoded
 
 

@@ -204,7 +204,7 @@ class _Maker:
 
     def make(self, job: Job) -> bytes | None:
         """Return a picture; ``None`` for one that cannot be made. Raises ``_Gone`` and ``PicturesBusy``."""
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdin is not None  # it is a pipe
         if not self._ready:
             if self._read(1, time.monotonic() + START_SECONDS) != READY:
                 raise _Gone(by_picture=False)
@@ -229,7 +229,7 @@ class _Maker:
         self._process.wait()
 
     def _read(self, size: int, deadline: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        assert self._process.stdout is not None  # it is a pipe
         parts: list[bytes] = []
         poll = select.poll()
         poll.register(self._process.stdout, select.POLLIN)

@@ -1,4 +1,5 @@
-"""Sending recorded spans to a collector, by OpenTelemetry's SDK and its exporter (OTLP over HTTP). Used by the keeper.
+"""Sending recorded spans to a collector, by OpenTelemetry's SDK and its exporter (OTLP over HTTP). Used by the keeper,
+where traces are on: the libraries are an extra.
 
 ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME``, ``OTEL_RESOURCE_ATTRIBUTES`` and the other variables of the
 exporter and of resources hold here as in other programs.
@@ -12,7 +13,14 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
 from server.logs import LOGGER
 from server.route_names import OTHER, route_of
@@ -21,10 +29,6 @@ from server.states.table import TRACES
 from server.tracing.spans import SERVER, Span, SpanFiles
 from snapshots.store.store import Store
 from snapshots.version import VERSION, commit
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import ReadableSpan
 
 LOOK_SECONDS: Final = 0.5
 """Seconds between two looks for spans."""
@@ -41,9 +45,6 @@ def export_spans(store: Store, address: str, states: States, stopping: threading
 
     What a collector does not take is dropped; ``states`` and the log say when that begins and when it ends.
     """
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - an extra
-    from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415 - an extra
-
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell each failure, with a traceback
     files = SpanFiles(store)
     exporter = OTLPSpanExporter(endpoint=address)
@@ -77,8 +78,6 @@ def export_spans(store: Store, address: str, states: States, stopping: threading
 
 
 def _resource() -> Resource:
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - an extra
-
     own: dict[str, str] = {
         "service.version": VERSION,
         "service.instance.id": f"{socket.gethostname()}:{os.getppid()}",
@@ -91,10 +90,6 @@ def _resource() -> Resource:
 
 def _readable_by(resource: Resource) -> Callable[[Span], Iterator[ReadableSpan]]:
     """Return what turns a span into what the SDK has for it, and for the time of threads as its children."""
-    from opentelemetry.sdk.trace import ReadableSpan  # noqa: PLC0415 - an extra
-    from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415 - an extra
-    from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags  # noqa: PLC0415 - an extra
-
     sampled = TraceFlags(TraceFlags.SAMPLED)
     scope = InstrumentationScope("parquetry", VERSION)
     unset = Status(StatusCode.UNSET)

@@ -164,7 +164,7 @@ def _field(field: InferredField) -> str:
 
 def _facts(field: InferredField, source: str = "") -> str:
     """Return all that a definition says of a field but its ID, as YAML in braces."""
-    assert field.type is not None  # noqa: S101 - or it stands in a comment
+    assert field.type is not None  # or it stands in a comment
     api = "" if field.api is None else f", api: {_text(field.api)}"
     inside = ", ".join(f"{{id: {_text(one.id)}, {_facts(one)}}}" for one in field.fields)
     fields = f", fields: [{inside}]" if inside else ""

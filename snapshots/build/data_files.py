@@ -256,7 +256,7 @@ def _size(file: PlannedFile) -> int:
 
 
 def _rows_of(file: PlannedFile) -> _FileRows:
-    assert file.plan is not None  # noqa: S101 - it was looked up, for mypy
+    assert file.plan is not None  # it was looked up, for mypy
     return _FileRows(file.plan, file.chunks)
 
 

@@ -320,7 +320,7 @@ class _ApiUpdate:
     def _add_units(self, number: int, compiled: dict[int, UnitState]) -> None:
         """Note the units of a large file, those that were just compiled and those that are as they were."""
         cut, path = self._cut_of(number), self._files.paths[number]
-        assert cut is not None  # noqa: S101 - it was cut to be compiled, for mypy
+        assert cut is not None  # it was cut to be compiled, for mypy
         _, kept = self._kept_units.pop(number, (0, {}))
         if kept and self._previous is not None:
             before = self._previous.units[path]

@@ -334,7 +334,7 @@ def _file_diff(
 ) -> FileDiff:
     nothing = np.zeros(0, dtype=np.int64)
     named = apis[1] or apis[0]
-    assert named is not None  # noqa: S101 - a pair has one of them, for mypy
+    assert named is not None  # a pair has one of them, for mypy
     with ExitStack() as stack:
         ours = stack.enter_context(opened_rows(old)) if old else None
         theirs = stack.enter_context(opened_rows(new)) if new else None

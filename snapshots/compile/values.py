@@ -97,7 +97,7 @@ def value_compiler(field: Field, zone: tzinfo, rich_text: RichText, *, normalise
             many = partial(_many, check, "a list of entry IDs")
             return many if facts.is_array else partial(_one, check, "one entry ID")
         case ValueKind.RECORD:
-            assert facts.record is not None  # noqa: S101 - the table of types has one for this kind
+            assert facts.record is not None  # the table of types has one for this kind
             one = partial(_record, facts.record, rich_text)
             return partial(each, one, rich_text) if facts.is_array else one
         case ValueKind.JSON:

@@ -1,5 +1,6 @@
 """The definition files of a workspace: their names and bytes. Files outside of the workspace are never read."""
 
+# ruff: noqa: PTH110, PTH114, PTH118 - a Path takes as long as the question
 from __future__ import annotations
 
 import os
@@ -63,15 +64,15 @@ def wrong_link(root: Path | str, path: str) -> str | None:
     A link may lead to any file of the workspace that is not hidden.
     """
     root = os.path.realpath(root)
-    named = os.path.join(root, path)  # noqa: PTH118 - a Path takes as long as the question
+    named = os.path.join(root, path)
     target = os.path.realpath(named)
     inside = os.path.relpath(target, root)
-    if inside == path and not os.path.islink(named):  # noqa: PTH114 - a Path takes as long as the question
+    if inside == path and not os.path.islink(named):
         return None
     if inside.startswith(".."):
         return "is a link that leads out of the workspace: copy here what it leads to"
     if inside.startswith(".") or "/." in inside:
         return "is a link to a hidden file, which is never content: copy the file here"
-    if not os.path.exists(target):  # noqa: PTH110 - a Path takes as long as the question
+    if not os.path.exists(target):
         return "is a link that leads nowhere: remove it"
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 from snapshots.model import META_DATES
 
@@ -17,6 +16,8 @@ RESERVED_FIELD_IDS = frozenset(name.lower() for name in (*RESERVED_FIELDS, *RESE
 
 def nearest(name: str, known: Collection[str]) -> str:
     """Return ``; did you mean 'title'?`` if a known name is near, else an empty text."""
+    from difflib import get_close_matches  # noqa: PLC0415 - for warnings only, and a build with nothing to do is short
+
     by_folded = {k.casefold(): k for k in known}
     found = get_close_matches(name.casefold(), by_folded, 1, 0.6)
     return f"; did you mean {by_folded[found[0]]!r}?" if found else ""

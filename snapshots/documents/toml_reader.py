@@ -94,7 +94,7 @@ def _raw(value: Any, depth: int, lines: dict[str | int, LineTree], key: str | in
         return [_raw(item, depth + 1, inside, at) for at, item in enumerate(value)]
     if isinstance(value, date | datetime | time):
         return value.isoformat()
-    assert isinstance(value, str | bool | int | float)  # noqa: S101 - tomllib gives nothing else
+    assert isinstance(value, str | bool | int | float)  # tomllib gives nothing else
     return value
 
 

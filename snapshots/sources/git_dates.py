@@ -225,7 +225,7 @@ def _read_history(root: Path, commits: str, into: GitDates) -> bool:
     if process is None:
         return False
     with process:
-        assert process.stdout is not None  # noqa: S101 - PIPE above says so
+        assert process.stdout is not None  # PIPE above says so
         tokens = _tokens(process.stdout)
         inside = os.fsencode(into.prefix)
         when, files = 0, list[_CommittedFile]()

@@ -22,6 +22,7 @@ import msgspec
 
 from snapshots.definitions.files import wrong_link
 from snapshots.definitions.model import Definitions
+from snapshots.definitions.names import nearest
 from snapshots.definitions.patterns import Pattern
 from snapshots.documents.document import FORMATS, Format, format_of
 from snapshots.problems import Problems
@@ -195,7 +196,7 @@ class Listing(msgspec.Struct):
 def _format(path: str) -> Format:
     """Return the format of a file that may be content."""
     kind = format_of(path.rpartition(".")[2])
-    assert kind is not None  # noqa: S101 - no other files are listed
+    assert kind is not None  # no other files are listed
     return kind
 
 
@@ -398,8 +399,6 @@ class _Walk:
         """Warn of a directory with content that no API reads, unless an API excludes it."""
         if any(rules.patterns_over(path) for rules in self._apis) or not self._holds_content(path):
             return
-        from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
-
         hint = nearest(path.rpartition("/")[2], [rules.api.endpoint for rules in self._apis])
         message = f"no API reads this folder: name it in a 'source', or leave it out with an 'exclude'{hint}"
         self._problems.warning(_shown(path), 1, "unread-folder", message)
@@ -423,7 +422,6 @@ class _Walk:
             return
         if any(rules.leaves_out(path) for rules in self._apis):
             return
-        from snapshots.definitions.names import nearest  # noqa: PLC0415 - difflib is needed for this warning only
         from snapshots.sources.unknown_languages import unknown_language, what_to_do  # noqa: PLC0415 - for this only
 
         endpoints = [rules.api.endpoint for rules in self._apis]

@@ -58,7 +58,7 @@ class Lease:
         if edited.result is not None:
             self._seen, self.ask_at = (edited.result.write, edited.result.since), edited.result.ask_at
             return False
-        assert edited.content is not None  # noqa: S101 - it was taken
+        assert edited.content is not None  # it was taken
         self._tag = edited.content.tag
         return True
 

@@ -137,7 +137,7 @@ class Objects(ABC):
         data: bytes,
         expected: str | Expected,
         *,
-        quoted: bool,  # noqa: ARG002 - for stores that are asked over HTTP
+        quoted: bool,  # for stores that are asked over HTTP
     ) -> str:
         """Replace as ``replace`` does, to find out whether the store keeps to the condition.
 
@@ -197,7 +197,7 @@ class Objects(ABC):
         One that is not there is no error.
         """
 
-    def alone(self, folder: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for directories
+    def alone(self, folder: str) -> AbstractContextManager[None]:  # for directories
         """Have others who ask for the same of this folder wait for the end of the block, where they can be made to: in
         a directory, all processes of the machine; in a bucket, nobody."""
         return nullcontext()

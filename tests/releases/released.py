@@ -158,7 +158,7 @@ class Server:
         if key is not None:
             request.add_header("X-API-KEY", key)
         try:
-            with urllib.request.urlopen(request, timeout=DEADLINE) as answer:  # noqa: S310 - of this machine
+            with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             error.close()

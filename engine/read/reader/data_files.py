@@ -33,5 +33,5 @@ class DataFiles(StatementRunner):
         super().close()
         self._connection.close()
 
-    def _unreadable(self, statement: Statement, error: duckdb.Error) -> SnapshotUnusable:  # noqa: ARG002 - of all the same
+    def _unreadable(self, statement: Statement, error: duckdb.Error) -> SnapshotUnusable:  # of all the same
         return SnapshotUnusable(f"A data file cannot be read: {error}. `cms snapshot verify` says what is damaged.")

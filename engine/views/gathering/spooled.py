@@ -96,13 +96,13 @@ class SpooledSegments:
         """Return the part of ``through`` that is of workers in the spool: the names of others never come back."""
         return {worker: through[worker] for worker in workers(self._views) if worker in through}
 
-    def remembered(self, state: CountState, before: CountState, today: int) -> CountState:  # noqa: ARG002 - in a bucket
+    def remembered(self, state: CountState, before: CountState, today: int) -> CountState:  # in a bucket
         """Return the state without the workers that are gone, when more was counted."""
         if state.through == before.through:
             return state
         filing = msgspec.structs.replace(state.filing, through=self.present(state.filing.through))
         return msgspec.structs.replace(state, through=self.present(state.through), filing=filing)
 
-    def remove(self, state: CountState, today: int) -> None:  # noqa: ARG002 - for the marks in a bucket
+    def remove(self, state: CountState, today: int) -> None:  # for the marks in a bucket
         """Remove the segments that are counted and filed, and the places of dead workers. Raises ``OSError``."""
         remove_held(self._views, self._dead, {worker: held(state, worker) for worker in workers(self._views)})

@@ -66,7 +66,7 @@ class WebhookClientThread:
 
     def _break_off(self) -> None:
         loop = self._loop
-        assert loop is not None  # noqa: S101 - it runs this
+        assert loop is not None  # it runs this
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()

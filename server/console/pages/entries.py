@@ -36,10 +36,10 @@ class ConsoleLinks(EntryLinks):
 
     def elsewhere(
         self,
-        workspace: Workspace,  # noqa: ARG002 - another site's links depend on it, as on the next two
-        api: Api,  # noqa: ARG002
+        workspace: Workspace,  # another site's links depend on it, as on the next two
+        api: Api,
         version: Listed,
-        at: str,  # noqa: ARG002
+        at: str,
     ) -> list[PageLink]:
         return preview_link(version)
 

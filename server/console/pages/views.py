@@ -47,12 +47,10 @@ class Stretch(msgspec.Struct, frozen=True):
 
 def show(visit: Visit) -> Shown:
     """Show the views of a period."""
-    from engine.views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
-
     asked, views = _asked(visit), _views(visit)
     if not views.is_dir():
         return Shown("tabs/views.html", {"asked": asked, "report": None})
-    report = make_report(views, visit.workspace.name, asked.since, asked.until, RANKED)
+    report = _report(visit, asked, RANKED)
     titles = _titles(visit, [one.key for one in report.sections[Kind.ENTRY].ranked])
     values = {
         "asked": asked,
@@ -70,10 +68,8 @@ def show(visit: Visit) -> Shown:
 
 def days_file(visit: Visit) -> Download:
     """Send the views of each day, week or month."""
-    from engine.views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
-
     asked = _asked(visit)
-    report = make_report(_views(visit), visit.workspace.name, asked.since, asked.until, 0)
+    report = _report(visit, asked, 0)
     rows = [(one.first.isoformat(), one.entries, one.paths) for one in _stretches(report, asked.unit)]
     return _file(visit, f"views-by-{asked.unit}", (f"{asked.unit} from", "entry views", "path views"), rows)
 
@@ -133,6 +129,12 @@ def _stretches(report: ViewsReport, unit: str) -> list[Stretch]:
         before = found.get(first, (0, 0))
         found[first] = (before[0] + entries, before[1] + paths)
     return [Stretch(first, *both) for first, both in found.items()]
+
+
+def _report(visit: Visit, asked: ShownPeriod, ranked: int) -> ViewsReport:
+    from engine.views.reporting.report import make_report  # noqa: PLC0415 - it imports DuckDB
+
+    return make_report(_views(visit), visit.workspace.name, asked.since, asked.until, ranked)
 
 
 def _ranked(visit: Visit, kind: Kind) -> list[Ranked]:

@@ -33,7 +33,7 @@ class Setting(msgspec.Struct, frozen=True):
         texts = (text for _, text in _texts(root, self.files))
         return [str(found) for text in texts for found in re.findall(self.expression, text, re.MULTILINE)]
 
-    def unclear(self, root: Path) -> list[str]:  # noqa: ARG002 - as ``Listed`` has it
+    def unclear(self, root: Path) -> list[str]:  # as ``Listed`` has it
         """Return nothing: an expression finds a value or none."""
         return []
 

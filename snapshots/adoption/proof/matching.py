@@ -197,7 +197,7 @@ class Pages:
     def own_words(self, page: int, known: frozenset[int]) -> int:
         """Return about how many words of a page stand on no other page, and in no text that is ``known``."""
         self.holders(Text(""))
-        assert self._runs is not None  # noqa: S101 - made above
+        assert self._runs is not None  # made above
         runs = self.pages[page].content.runs
         return 4 * sum(run not in known and len(self._runs[run]) == 1 for run in runs)
 

@@ -42,7 +42,7 @@ class _Addresses(Assets):
         """Relative addresses since the last text, of which nothing is known."""
         self.changed = False
 
-    def found(self, file: str, url: str) -> Asset | None:  # noqa: ARG002 - the question is that of a content file
+    def found(self, file: str, url: str) -> Asset | None:  # the question is that of a content file
         made = self._address(url)
         if made is None and is_relative_asset(url):
             self.relative.append(url)

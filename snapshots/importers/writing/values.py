@@ -122,7 +122,7 @@ class Values:
 
     def _record(self, field: FieldPlan, raw: Any, where: str, scope: str, up: str) -> dict[str, Any]:
         facts = field.type.facts.record
-        assert facts is not None  # noqa: S101 - the table of types has one for this kind
+        assert facts is not None  # the table of types has one for this kind
         given = raw if isinstance(raw, Mapping) else {"url": raw}
         url = characters(_text(given.get("url") or "")).strip()
         if url.startswith("//"):

@@ -134,7 +134,7 @@ class BucketObjects(Objects):
         data: bytes,
         expected: str | Expected,
         *,
-        private: bool = False,  # noqa: ARG002 - who reads a bucket is the bucket's setting
+        private: bool = False,  # who reads a bucket is the bucket's setting
     ) -> str:
         """Put the document under the condition; what the answer leaves open is read back."""
         client = self._documents if len(data) <= SHORT_BYTES else self._files
