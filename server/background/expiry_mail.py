@@ -80,12 +80,13 @@ class ExpiryMailing:
             except RoundUnderWay:
                 if name in unread:  # nothing of it was read this time either
                     self._unread[name] = unread[name]
-            except Exception as error:
+            except ParquetryError as error:
                 self._watch.failed(error, name)
                 self._unread[name] = str(error)
                 if unread.get(name) != str(error):
-                    unforeseen = not isinstance(error, ParquetryError)
-                    _log.error("%s: expiry e-mails wait: %s", name, error, exc_info=unforeseen)
+                    _log.error("%s: expiry e-mails wait: %s", name, error)
+            except Exception:
+                _log.exception("%s: sending expiry e-mails failed; it is tried again in an hour", name)
         if names:
             self._due_at = now + int(ROUND_SECONDS * 1000) if is_due else due_at
         return LOOK_SECONDS

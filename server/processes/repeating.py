@@ -40,8 +40,10 @@ def repeat(
             if str(error) != complaint:
                 _log.log(level, trouble, error)
             complaint = str(error)
-        except Exception:
-            _log.exception("%s; it is tried again", trouble.partition(":")[0])
+        except Exception as error:
+            if repr(error) != complaint:
+                _log.exception("%s; it is tried again", trouble.partition(":")[0])
+            complaint = repr(error)
         else:
             pause = seconds if returned is None else returned
             if complaint is not None and over is not None:

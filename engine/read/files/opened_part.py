@@ -19,6 +19,7 @@ from engine.read.files.array_file import ArrayFile
 from engine.read.files.parts import Part
 from engine.read.files.paths import bodies_file, search_file
 from engine.read.files.row_arrays import (
+    BODIES,
     BODY_AT,
     CHECK,
     ENTRIES,
@@ -61,7 +62,8 @@ class OpenedPart:
                 self.search.numbers(search_array(source.lang, field, "texts"))
         self._file: Final = ArrayFile(bodies_file(directory), part.token)
         file = self._file
-        file.map.madvise(mmap.MADV_RANDOM)
+        _, first, size = file.stored[BODIES]
+        file.map.madvise(mmap.MADV_RANDOM, 0, first + size)
         self._map = file.map
         paths = part.api.references
         self._records = file.numbers(RECORDS)

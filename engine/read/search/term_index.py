@@ -78,9 +78,7 @@ class TermIndex:
         runs = word_runs(term)
         is_of_word = runs == [(0, len(term))]
         if len(term) <= _SHORT and (is_of_word or not runs):
-            tokens = self._short_tokens(term.encode(), is_of_word=is_of_word)
-            if len(tokens):
-                self._postings.mark(marked, self._pairs(tokens))
+            search.by_tokens(self._short_tokens(term.encode(), is_of_word=is_of_word))
         elif is_of_word:
             search.within_words()
         else:
@@ -114,22 +112,22 @@ class TermIndex:
         self._postings.mark(marked, self._pairs(np.array([token])))
         return marked
 
-    def mark(self, marked: Bits, words: Array, spare: int) -> bool:
-        """Mark the rows that hold any of ``words``, which ascend; the most frequent come first.
+    def mark(self, marked: Bits, tokens: Array, spare: int) -> bool:
+        """Mark the rows that hold any of ``tokens``, which ascend; of words, the most frequent come first.
 
         Returns False, leaving off, once so few rows have no mark that searching their texts costs less than marking
         the rest would, ``spare`` included.
         """
         rows = self.places.rows
-        counts = self.vocabulary.counts[words].astype(np.int64)
+        counts = self.vocabulary.counts[tokens].astype(np.int64)
         costs = np.where(counts * _DENSE > rows, rows // _DENSE_ROWS + 1, counts)
         spent = np.cumsum(costs)
         at, done, all_of_it = 0, 0, int(costs.sum()) + spare
-        while at < len(words):
+        while at < len(tokens):
             if self._is_sparing(marked, all_of_it - done):
                 return False
             end = max(at + 1, int(np.searchsorted(spent, done + rows // _AT_ONCE)))
-            self._postings.mark(marked, self._pairs(words[at:end]))
+            self._postings.mark(marked, self._pairs(tokens[at:end]))
             at, done = end, int(spent[end - 1])
         return not self._is_sparing(marked, spare)
 
@@ -152,6 +150,11 @@ class _Search:
         self._text = term.encode()
         self._marked = marked
         self._check = check
+
+    def by_tokens(self, tokens: Array) -> None:
+        """Mark the rows of a term that those rows hold, and no others, which have any of the tokens."""
+        if not self._index.mark(self._marked, tokens, 0):
+            self._mark_by_texts(~self._marked)
 
     def within_words(self) -> None:
         """Mark the rows of a term that lies within one word wherever it stands."""

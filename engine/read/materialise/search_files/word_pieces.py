@@ -26,7 +26,8 @@ _WORD: Final = 31
 """Bits of the number of a word."""
 _ROW: Final = (1 << 32) - 1
 _AT_ONCE: Final = 1 << 18
-"""Rows of words, or words of lines of bits, that are joined at the same time, which takes memory for all of them."""
+"""Characters, rows of words, or words of lines of bits that are worked on at the same time, which takes memory for all
+of them."""
 
 
 class Pieces(msgspec.Struct, frozen=True):
@@ -41,18 +42,29 @@ class Pieces(msgspec.Struct, frozen=True):
 
     def sums(self, counts: Array) -> Array:
         """Add up the ``counts`` of the words of each piece."""
-        return np.diff(np.append(0, np.cumsum(counts[self.words], dtype=np.int64))[self.begins])
+        held = counts[self.words].astype(np.int64)
+        return np.add.reduceat(held, self.begins[:-1]) if len(held) else held
+
+    def among(self, some: slice) -> Pieces:
+        """Return some of the pieces."""
+        begins = self.begins[some.start : some.stop + 1]
+        return Pieces(self.texts[some], begins - begins[0], self.words[begins[0] : begins[-1]])
 
 
 def pieces_of(words: pa.BinaryArray) -> Pieces:
     """Return the pieces of these words, none of which is empty or has a line feed."""
     text = b"\n".join([b"", *words.to_pylist(), b""]).decode()
-    characters = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
-    ends = characters == _LINE_FEED
-    at = (~ends).nonzero()[0]
-    codes = (characters[at] << _CHARACTER) | np.where(ends[at + 1], 0, characters[at + 1])
-    held = np.sort((codes << _WORD) | (np.cumsum(ends)[at] - 1))
-    held = held[_are_new(held)]  # a word may have a piece twice
+    parts, done = [np.zeros(0, np.int64)], -1  # words that have ended
+    for first in range(0, len(text) - 1, _AT_ONCE):
+        # With one character more, which is the next after the last.
+        characters = np.frombuffer(text[first : first + _AT_ONCE + 1].encode("utf-32-le"), np.uint32).astype(np.int64)
+        ends = characters == _LINE_FEED
+        at = (~ends[:-1]).nonzero()[0]
+        codes = (characters[at] << _CHARACTER) | np.where(ends[at + 1], 0, characters[at + 1])
+        number = done + np.cumsum(ends[:-1])
+        parts.append(_distinct((codes << _WORD) | number[at]))
+        done = int(number[-1])
+    held = _distinct(np.concatenate(parts))
     codes = held >> _WORD
     begins = _are_new(codes).nonzero()[0]
     names = [
@@ -81,13 +93,14 @@ class Places(msgspec.Struct, frozen=True):
 def write_piece_rows(pieces: Pieces, places: Places) -> None:
     """Write the rows of the pieces, and how many these are, from those of their words. The arrays have the room."""
     first = len(places.bits_at) - len(pieces.texts)
-    lines = places.bits_at[first:]
-    _join_lines(pieces, places, lines)
-    _join_numbers(pieces, places, first, (lines < 0).nonzero()[0])
-    with_line = (lines >= 0).nonzero()[0]
-    for some in _chunks(np.full(len(with_line), places.words)):
-        of_rows = places.bits[lines[with_line[some]]]
-        places.counts[first + with_line[some]] = np.bitwise_count(of_rows).sum(axis=1)
+    for some in _chunks(np.diff(pieces.begins)):
+        lines = places.bits_at[first:][some]
+        _join_lines(pieces.among(some), places, lines)
+        _join_numbers(pieces.among(some), places, first + some.start, (lines < 0).nonzero()[0])
+        with_line = (lines >= 0).nonzero()[0]
+        for those in _chunks(np.full(len(with_line), places.words)):
+            of_rows = places.bits[lines[with_line[those]]]
+            places.counts[first + some.start + with_line[those]] = np.bitwise_count(of_rows).sum(axis=1)
 
 
 def _join_lines(pieces: Pieces, places: Places, lines: Array) -> None:
@@ -118,8 +131,7 @@ def _join_numbers(pieces: Pieces, places: Places, first: int, those: Array) -> N
         counts = places.counts[words].astype(np.int64)
         rows = places.rows[ragged(places.row_at[words], counts)]
         number = np.repeat(np.arange(len(held[some])), held[some])
-        found = np.sort((np.repeat(number, counts) << 32) + rows)
-        found = found[_are_new(found)]
+        found = _distinct((np.repeat(number, counts) << 32) + rows)
         tokens, counts = first + those[some], np.bincount(found >> 32, minlength=len(held[some]))
         places.rows[ragged(places.row_at[tokens], counts)] = found & _ROW
         places.counts[tokens] = counts
@@ -133,6 +145,12 @@ def _chunks(costs: Array) -> Iterator[slice]:
         end = max(at + 1, int(np.searchsorted(ends, done + _AT_ONCE, side="right")))
         yield slice(at, end)
         at = end
+
+
+def _distinct(values: Array) -> Array:
+    """Return each value once, ascending; NumPy's own way takes ten times as long."""
+    ascending = np.sort(values)
+    return ascending[_are_new(ascending)]
 
 
 def _are_new(values: Array) -> Array:
