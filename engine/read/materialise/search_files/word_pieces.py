@@ -54,16 +54,16 @@ class Pieces(msgspec.Struct, frozen=True):
 def pieces_of(words: pa.BinaryArray) -> Pieces:
     """Return the pieces of these words, none of which is empty or has a line feed."""
     text = b"\n".join([b"", *words.to_pylist(), b""]).decode()
-    parts, done = [np.zeros(0, np.int64)], -1  # words that have ended
+    parts, word = [np.zeros(0, np.int64)], -1  # the word at hand, which a line feed begins
     for first in range(0, len(text) - 1, _AT_ONCE):
         # With one character more, which is the next after the last.
         characters = np.frombuffer(text[first : first + _AT_ONCE + 1].encode("utf-32-le"), np.uint32).astype(np.int64)
         ends = characters == _LINE_FEED
         at = (~ends[:-1]).nonzero()[0]
         codes = (characters[at] << _CHARACTER) | np.where(ends[at + 1], 0, characters[at + 1])
-        number = done + np.cumsum(ends[:-1])
+        number = word + np.cumsum(ends[:-1])
         parts.append(_distinct((codes << _WORD) | number[at]))
-        done = int(number[-1])
+        word = int(number[-1])
     held = _distinct(np.concatenate(parts))
     codes = held >> _WORD
     begins = _are_new(codes).nonzero()[0]
