@@ -329,7 +329,7 @@ def _build(
     kept = {asset.name: asset.path for asset in assets if asset.name}
     read = partial(delivered_file, strip=inputs.definitions.rich_text.strips_assets)
     commit = None if inputs.head is None else described_commit(inputs.root, inputs.head)
-    with target.keeping_assets(inputs.root, kept, read):
+    with target.keeping_assets(inputs.root, kept, read) as check_time:
         version = _version_with(target, content, before, choices.settings)
         changed = version is None
         if version is None:
@@ -357,6 +357,7 @@ def _build(
                     assets_url=(inputs.definitions.rich_text.assets_url or msgspec.UNSET) if kept else msgspec.UNSET,
                     lagging=lagging_translations(plan.translations) if plan.translations else msgspec.UNSET,
                 )
+                check_time()
                 target.publish(staging, manifest)
         else:
             target.restore_assets(version)

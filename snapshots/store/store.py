@@ -288,12 +288,13 @@ class WorkspaceStore(msgspec.Struct, frozen=True):
             raise VersionExists(str(conflict)) from None
 
     @contextmanager
-    def keeping_assets(self, root: Path, named: Mapping[str, str], read: Read) -> Iterator[None]:
+    def keeping_assets(self, root: Path, named: Mapping[str, str], read: Read) -> Iterator[Callable[[], None]]:
         """Copy the files at ``root`` that content names to this machine, as ``keep_assets``; prunes leave them
-        for the block, in which a version that names them is published."""
-        with leased_assets(self.local, self.id, [f"{self.id}/{ASSETS}/{name}" for name in named]):
+        for the block, in which a version that names them is published. Gives the function to be called right before
+        that: it raises ``StoreError`` where that took too long."""
+        with leased_assets(self.local, self.id, [f"{self.id}/{ASSETS}/{name}" for name in named]) as check:
             keep_assets(self.assets, root, named, read)
-            yield
+            yield check
 
     def has_assets(self, manifest: Manifest) -> bool:
         """Return whether all assets that a version names are in the store."""

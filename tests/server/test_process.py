@@ -216,7 +216,7 @@ def test_requests_under_way_finish_before_the_end(
             assert (answer.status, answer.message) == (503, "The server is stopping.")
         with pytest.raises(OSError, match="refused"):
             server.get("/healthz")
-        assert "stopped" in server.log()
+        eventually(lambda: "stopped" in server.log())
         assert "Traceback" not in server.log()
 
 
@@ -341,7 +341,7 @@ def test_workers_that_die_all_at_once_are_back_within_seconds(site: Site, key: s
                 os.kill(pid, signal.SIGKILL)
             eventually(lambda: answers(server))
             eventually(lambda before=pids: len(workers_of(server) - before) == 2)
-        assert server.log().count("ended with status -9") == 6
+        eventually(lambda: server.log().count("ended with status -9") == 6)
         assert server.stop() == 0
 
 

@@ -135,11 +135,12 @@ def publish(
     version = version_at(number)
     named = {asset_of(files_at, path): path for path in assets if files_at is not None}
     with (
-        target.keeping_assets(files_at or Path(), named, partial(delivered_file, strip=False)),
+        target.keeping_assets(files_at or Path(), named, partial(delivered_file, strip=False)) as check_time,
         target.stage(version) as staging,
     ):
         files = [write_rows(staging.directory, *where, rows) for where, rows in content.items()]
         manifest = manifest_of(version, files, named)
+        check_time()
         target.publish(staging, manifest)
     return manifest
 

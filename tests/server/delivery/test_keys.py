@@ -96,7 +96,7 @@ def test_a_damaged_file_lets_nobody_in_and_takes_nothing_down(
     assert status(server, "pq_AAAAAAAA_" + "A" * 24 + "_AAAAAA") == 401
     assert "The last good list of keys stays in force." in str(_problems(server))
     assert str(site.store.root) not in str(_problems(server))
-    assert "The last good list of keys stays in force." in server.log()
+    eventually(lambda: "The last good list of keys stays in force." in server.log())
     site.access.path.write_bytes(whole)
     eventually(lambda: not _problems(server))
     access.delete_key(site.access, good[:11])
@@ -138,7 +138,7 @@ def test_keys_never_reach_the_log(site: Site, server: Running) -> None:
     unknown = f"{text[:-1]}!"
     server.get("/v1/acme/posts", headers={"X-API-KEY": unknown})
     assert server.stop() == 0
-    assert key.prefix in server.log(), "the prefix of a known key is there"
+    eventually(lambda: key.prefix in server.log())  # the prefix of a known key is there
     assert text[11:] not in server.log()
     assert unknown not in server.log()
     assert "geheim" not in server.log()

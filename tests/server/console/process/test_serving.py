@@ -84,7 +84,7 @@ def test_one_that_is_killed_is_started_again(server: Running, owner: Browser) ->
         os.kill(before, signal.SIGKILL)
         assert waiting.result().status == 200  # the next one takes what the last one has not taken
     assert keeper_of(server) != before
-    assert "the keeper ended with status -9; it is started again" in server.log()
+    eventually(lambda: "the keeper ended with status -9; it is started again" in server.log())
 
 
 def test_kills_under_load(server: Running, owner: Browser) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
+from snapshots.build.build import build
 from snapshots.store.assets import use as asset_use
 from snapshots.store.assets.use import ASSET_USE
 from snapshots.store.carrying import ASSETS, carry
@@ -18,6 +20,8 @@ from snapshots.store.directory_objects import DirectoryObjects
 from snapshots.store.manifest import MANIFEST
 from snapshots.store.objects import ListedObject, MissingObject
 from snapshots.store.store import ANY, Store, StoreError, WorkspaceStore
+from snapshots.times import now_ms
+from tests.sites.served_site import POSTS, Site
 from tests.stores.store_content import asset_of, publish, version_at
 
 DAYS = 3 * 24 * 3600
@@ -194,3 +198,23 @@ def test_assets_of_a_version_are_put_back_from_this_machine(source: Store, targe
         objects.delete([key])
     with pytest.raises(MissingObject, match="needs it"):
         here.restore_assets(version_at(2))
+
+
+def test_a_build_that_took_longer_than_its_assets_are_kept_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path)
+    site.publish("one")
+    (site.source / "apis" / "posts.yaml").write_text(POSTS + "  - {id: cover, name: Cover, type: image}\n")
+    (site.source / "content" / "posts.jsonl").write_text(
+        '{"id": "a", "createdAt": "2026-01-01T00:00:00Z", "title": "A", "cover": "a.png"}\n'
+    )
+    Image.new("RGB", (4, 4)).save(site.source / "content" / "a.png")
+    before = site.place.versions()
+    monkeypatch.setattr(asset_use, "LEASE_MS", -1)
+    with pytest.raises(StoreError, match="took longer than its assets are kept"):
+        build(site.source, site.store, now=now_ms())
+    assert site.place.versions() == before
+    monkeypatch.undo()
+    build(site.source, site.store, now=now_ms())
+    assert len(site.place.versions()) == len(before) + 1
