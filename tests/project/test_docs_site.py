@@ -31,6 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_page_is_in_it(site: Path) -> None:
     for page in (REPOSITORY / "docs").glob("*.md"):
         built = site / ("index.html" if page.stem == "index" else f"{page.stem}/index.html")

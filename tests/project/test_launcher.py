@@ -20,7 +20,7 @@ CMS = Path(sys.executable).with_name("cms")
     [
         [CMS],
         pytest.param([CMS.with_name("parquetry")], marks=pytest.mark.slow),
-        [sys.executable, "-m", "parquetry"],
+        pytest.param([sys.executable, "-m", "parquetry"], marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -85,6 +85,7 @@ def reloaded(server: ReloadedServer) -> None:
     eventually(lambda: server.reloads() > before)
 
 
+@pytest.mark.slow
 def test_the_installed_program_takes_over_on_the_same_socket(
     site: Site, key: str, program: InstalledProgram, manager: socket.socket, tmp_path: Path
 ) -> None:
@@ -148,11 +149,12 @@ def test_the_installed_program_takes_over_on_the_same_socket(
             assert server.get("/v1/acme/posts", {"X-API-KEY": key})[0] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change", "seconds", "said"),
     [
         ("crashes", CRASHES, "600", "it ended with status 1 before it was ready"),
-        pytest.param("hangs", HANGS, "1", "it was not ready within 1 s", marks=pytest.mark.slow),
+        ("hangs", HANGS, "1", "it was not ready within 1 s"),
     ],
 )
 def test_a_program_that_does_not_get_ready_replaces_nobody(

@@ -82,7 +82,7 @@ class Visited:
                 thread.join()
 
 
-@pytest.mark.parametrize("kind", ["directory", "bucket"])
+@pytest.mark.parametrize("kind", ["directory", pytest.param("bucket", marks=pytest.mark.slow)])
 def test_each_view_before_a_backup_is_in_it_once(tmp_path: Path, kind: str) -> None:
     visited = Visited(tmp_path, kind)
     before: dict[str, list[View]] = {}

@@ -130,7 +130,7 @@ def run(request: pytest.FixtureRequest, folder: Path) -> Run:
     return run
 
 
-@pytest.mark.parametrize("prefix", ["", "/behind/a-proxy"])
+@pytest.mark.parametrize("prefix", [pytest.param("", marks=pytest.mark.slow), "/behind/a-proxy"])
 def test_addresses_of_files_are_absolute(run: Run, prefix: str) -> None:
     """Where the definitions say that a file or rich text is, and nowhere else."""
     listed = Scripted({"contents": [with_address("")], "totalCount": 1, "offset": 0, "limit": 10})

@@ -125,7 +125,7 @@ def is_answered(world: World, sent: Sent) -> bool:
     return True
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [80, pytest.param(2000, marks=pytest.mark.slow)])
 def test_the_reason_is_that_of_the_model(worlds: list[World], examples: int) -> None:
     random, seen = Random(examples), set[str]()
     for _ in range(examples * TIMES):

@@ -52,6 +52,7 @@ def test_what_the_generator_makes_is_published_and_nothing_else(site: GeneratorS
     assert len(every) == len(set(every)), "a file is in two APIs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", GENERATOR_SITES, ids=lambda site: site.name)
 def test_a_copy_of_the_content_publishes_the_same(site: GeneratorSite, tmp_path: Path) -> None:
     root = write_folder(tmp_path / "site", site.files)

@@ -72,11 +72,12 @@ def errors(tmp_path: Path) -> list[tuple[str, str]]:
     return [(str(one.file), one.message) for one in found if one.severity == "error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "is_small",
     [
         pytest.param(True, id="in the build's process"),
-        pytest.param(False, id="in processes of their own", marks=pytest.mark.slow),
+        pytest.param(False, id="in processes of their own"),
     ],
 )
 def test_files_at_which_processes_die_are_named_with_the_problems_of_the_others(

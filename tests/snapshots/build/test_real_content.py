@@ -56,6 +56,7 @@ def historian_problems(historian: Path, historian_store: Store) -> Problems:
     return check(historian, historian_store.cache)
 
 
+@pytest.mark.slow
 def test_every_error_of_the_historian_is_named_at_its_place(historian_problems: Problems) -> None:
     errors = [(p.file, p.line, p.kind) for p in historian_problems.kept if p.severity == "error"]
     assert errors == [
@@ -86,6 +87,7 @@ def test_the_oddities_that_are_warnings(historian_problems: Problems) -> None:
     assert any("description.en:" in message for message in messages), "the key written 'en::' must be named"
 
 
+@pytest.mark.slow
 def test_what_can_be_built_of_the_historian_is_served(
     historian: Path, historian_store: Store, historian_problems: Problems, tmp_path: Path
 ) -> None:
@@ -114,11 +116,12 @@ def test_what_can_be_built_of_the_historian_is_served(
         reader.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "entries", "in_japanese"),
     [
         pytest.param("pages*/[mt]*", 1_855, 30, id="those from m and t"),
-        pytest.param("*", 24_891, 400, id="all", marks=pytest.mark.slow),
+        pytest.param("*", 24_891, 400, id="all"),
     ],
 )
 def test_tldr_builds_whole_and_answers_in_twelve_languages(

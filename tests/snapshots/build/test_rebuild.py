@@ -168,7 +168,7 @@ def outcome(root: Path, store: Path, now: int) -> tuple[object, ...]:
     )
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_rebuilds_equal_builds_from_nothing(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     edits = EDITS
     if seed == 0:

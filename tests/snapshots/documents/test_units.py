@@ -80,7 +80,7 @@ def publish(root: Path, store: Store, lines: list[str], now: int) -> tuple[Build
 
 
 @pytest.mark.usefixtures("small_units")
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 40))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 20))])
 def test_what_is_built_again_is_what_a_fresh_build_gives(tmp_path: Path, seed: int) -> None:
     source = random.Random(seed)
     root = write_folder(

@@ -88,7 +88,7 @@ def check(index: TermIndex, texts: list[str | None], term: str) -> None:
         assert unpacked(marked)[places].tolist() == (held | before).tolist(), term
 
 
-@settings(RANDOM, max_examples=80 * TIMES)
+@settings(RANDOM, max_examples=40 * TIMES)
 @given(
     st.lists(st.none() | TEXT.map(written), min_size=1, max_size=12),
     st.lists(TEXT.map(written).filter(bool), min_size=1, max_size=8),

@@ -34,7 +34,10 @@ LARGE = 9 << 20
 """Bytes that take several requests."""
 
 
-@pytest.fixture(scope="module", params=["directory", *KINDS])
+@pytest.fixture(
+    scope="module",
+    params=["directory", KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])],
+)
 def server(request: pytest.FixtureRequest) -> Iterator[ObjectStore | None]:
     if request.param == "directory":
         yield None

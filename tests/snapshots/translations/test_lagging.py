@@ -120,7 +120,7 @@ def test_commits_tell_who_changed_later(tmp_path: Path, uncommitted: bool) -> No
     assert seen > 10
 
 
-@pytest.mark.parametrize("segment_entries", [SEGMENT_ENTRIES, 2])
+@pytest.mark.parametrize("segment_entries", [pytest.param(SEGMENT_ENTRIES, marks=pytest.mark.slow), 2])
 def test_versions_in_the_store_tell_it_without_git(tmp_path: Path, segment_entries: int) -> None:
     seen = 0
     for seed in range(2):

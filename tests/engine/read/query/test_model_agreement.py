@@ -52,11 +52,11 @@ def activated() -> Iterator[list[Engine]]:
         yield [stack.enter_context(engine_over(random_versions(seed), random_views(seed), kept)) for seed in range(3)]
 
 
-@pytest.mark.parametrize("examples", [2, pytest.param(30, marks=pytest.mark.slow)])
-def test_the_same_requests_again_and_again(activated: list[Engine], examples: int) -> None:
+@pytest.mark.slow
+def test_the_same_requests_again_and_again(activated: list[Engine]) -> None:
     """What is kept of a list is right across flips, activations, view counts and scopes, and when there is no room."""
 
-    @settings(RANDOM, max_examples=examples * TIMES)
+    @settings(RANDOM, max_examples=30 * TIMES)
     @given(
         popular=st.lists(requests(), min_size=2, max_size=4),
         steps=st.lists(
@@ -104,6 +104,7 @@ def large() -> Iterator[Engine]:
             yield engine
 
 
+@pytest.mark.slow
 @settings(RANDOM, max_examples=30 * TIMES)
 @given(sent=requests(), offset=st.sampled_from([None, 0, 1500, 2040, 2500, 3000]))
 def test_requests_to_a_large_workspace(large: Engine, sent: Sent, offset: int | None) -> None:
