@@ -192,17 +192,9 @@ class DirectoryObjects(Objects):
     def names(self, prefix: str) -> list[ListedObject]:
         """Return the files below a directory, without those that begin with a dot or lie in a directory that does."""
         folder = self.root / checked_prefix(prefix)
-        found = []
+        found: list[ListedObject] = []
         with reading(folder):
-            for parent, folders, files in os.walk(folder, onerror=_raised):
-                folders[:] = [name for name in folders if not name.startswith(".")]
-                for name in files:
-                    path = Path(parent, name)
-                    with suppress(FileNotFoundError):
-                        if not name.startswith("."):
-                            status = path.stat()
-                            key = path.relative_to(self.root).as_posix()
-                            found.append(ListedObject(key, status.st_size, status.st_mtime_ns // 1_000_000))
+            _list(str(folder), folder.relative_to(self.root).as_posix(), found)
         return sorted(found, key=lambda one: one.key)
 
     def folders(self, prefix: str) -> list[str]:
@@ -321,6 +313,16 @@ def _same(one: Path, other: Path) -> bool:
     return True
 
 
-def _raised(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error
+def _list(folder: str, key: str, found: list[ListedObject]) -> None:
+    """Add the files below a directory, of which the root is ``.``; what is gone meanwhile is left out."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            below = entry.name if key == "." else f"{key}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                _list(entry.path, below, found)
+            elif not entry.is_dir():
+                with suppress(FileNotFoundError):
+                    status = entry.stat()
+                    found.append(ListedObject(below, status.st_size, status.st_mtime_ns // 1_000_000))

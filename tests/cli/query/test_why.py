@@ -381,6 +381,7 @@ UNPUBLISHED = {
 }
 
 
+@pytest.mark.slow
 def test_a_key_is_told_nothing_of_what_is_not_published(changed: Cms, tmp_path: Path) -> None:
     root = tmp_path / "acme"
     assert changed("key", "create", "web", "--api", "posts").status == 0

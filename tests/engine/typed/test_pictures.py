@@ -108,7 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["typescript", "python"])
+@pytest.fixture(params=["python", pytest.param("typescript", marks=pytest.mark.slow)])
 def run(request: pytest.FixtureRequest, folder: Path) -> Run:
     """(task, arguments) → what it printed, and with ``words`` what it said on standard error."""
     command = ["node", "facts.js"] if request.param == "typescript" else [sys.executable, "-W", "error", "facts.py"]
@@ -130,7 +130,7 @@ def run(request: pytest.FixtureRequest, folder: Path) -> Run:
     return run
 
 
-@pytest.mark.parametrize("prefix", [pytest.param("", marks=pytest.mark.slow), "/behind/a-proxy"])
+@pytest.mark.parametrize("prefix", ["", "/behind/a-proxy"])
 def test_addresses_of_files_are_absolute(run: Run, prefix: str) -> None:
     """Where the definitions say that a file or rich text is, and nowhere else."""
     listed = Scripted({"contents": [with_address("")], "totalCount": 1, "offset": 0, "limit": 10})

@@ -133,6 +133,7 @@ def seconds_to_index(fields: int, directory: Path) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 def test_the_time_to_index_grows_with_the_number_of_fields(tmp_path: Path) -> None:
     few, many = seconds_to_index(100, tmp_path), seconds_to_index(800, tmp_path)
     assert many / few < 20, f"eight times the fields took {many / few:.0f} times as long"

@@ -159,7 +159,7 @@ def test_a_component_that_stays_is_no_html() -> None:
         "{{< note " + 'a="' * 30_000 + " >}}", "{{< note " + "a=" * 50_000 + " >}}", "<A" + " a" * 50_000,
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("mdx", [False, True])
+@pytest.mark.parametrize("mdx", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_hostile_texts_take_no_time(text: str, mdx: bool) -> None:
     began = time.process_time()
     with suppress(ValueError):

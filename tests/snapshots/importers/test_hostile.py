@@ -24,7 +24,7 @@ from tests.snapshots.importers.kinds.tables.test_export import TABLE
 from tests.snapshots.importers.kinds.test_microcms import EXPORT as MICROCMS
 from tests.snapshots.importers.kinds.wordpress.test_export import SITE
 
-ROUNDS = 12
+ROUNDS = 6
 EXPORTS: dict[str, dict[str, Any]] = {
     "microcms": MICROCMS,
     "contentful": {"space.json": CONTENTFUL},

@@ -64,7 +64,7 @@ class Site:
         return json.dumps({"title": self._titles[number, lang], **self._rest(number)})
 
 
-@pytest.fixture(params=["lines", "files"])
+@pytest.fixture(params=["lines", pytest.param("files", marks=pytest.mark.slow)])
 def site(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site that is compiled in some twenty pieces."""
     monkeypatch.setattr("snapshots.build.pieces.BULK_BYTES", 1)
