@@ -26,6 +26,7 @@ from snapshots.store.manifest import MANIFEST, ManifestError
 from snapshots.store.objects import ANY, UNCHANGED, DamagedObject, ObjectContent, Objects, StoreUnreachable
 from snapshots.store.staging import delete
 from snapshots.store.store import WorkspaceStore
+from snapshots.store.verification import wrong_sizes
 
 LEAST_FREE: Final = 1 << 30
 """Bytes to keep free on the disk, or a twentieth of the disk if that is less. With less free space, only the current
@@ -209,7 +210,7 @@ class FollowedWorkspace:
         version, digest = current.version, current.manifests.get(current.version)
         try:
             self._sweep(version)
-            if self._has_whole_manifest(version, digest):
+            if self._has_whole(version, digest):
                 carry_assets(self._objects, self._mirror, self.workspace_store.manifest(version, current.manifests))
             else:
                 carry(self._objects, self._mirror, self.id, version, digest=digest)
@@ -242,17 +243,23 @@ class FollowedWorkspace:
             return False
         return disk.free < min(disk.total // 20, LEAST_FREE)
 
-    def _has_whole_manifest(self, version: str, digest: str | None) -> bool:
-        """Whether the mirror has the version. A manifest that differs from the store's is deleted, so that it is
-        downloaded again."""
+    def _has_whole(self, version: str, digest: str | None) -> bool:
+        """Whether the mirror has the version. The manifest of one that differs from the store's, or of which files are
+        missing, is deleted, so that it is downloaded again: that much a power cut may take, or somebody who makes
+        room."""
         if not self.workspace_store.has(version):
             return False
         try:
-            read_manifest(self._mirror, self.id, version, digest)
+            manifest, _ = read_manifest(self._mirror, self.id, version, digest)
         except (DamagedObject, ManifestError):
-            self._mirror.delete([f"{version_folder(self.id, version)}/{MANIFEST}"])
-            return False
-        return True
+            pass
+        else:
+            wrong = next(wrong_sizes(self._mirror, manifest), None)
+            if wrong is None:
+                return True
+            _log.error("%s: snapshot version %s is not whole here: %s. It is completed.", self.id, version, wrong)
+        self._mirror.delete([f"{version_folder(self.id, version)}/{MANIFEST}"])
+        return False
 
     def _is_overtaken(self, version: str) -> bool:
         """Whether another version, which the mirror has already, has become current: a rollback ends the pull."""

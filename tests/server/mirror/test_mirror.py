@@ -604,6 +604,24 @@ def test_a_version_is_followed_once_its_assets_are_there(
     assert (machine.version(), machine.is_whole()) == (second, True), "a version that it has is completed"
 
 
+@pytest.mark.parametrize(
+    "harm", [Path.unlink, lambda path: path.write_bytes(path.read_bytes()[:-7])], ids=["missing", "cut off"]
+)
+@pytest.mark.parametrize("name", ["en/posts/all.parquet", "_search/en/posts/all.parquet"])
+def test_a_version_of_which_files_were_lost_here_is_completed_by_the_next_process(
+    site: BucketSite, tmp_path: Path, bucket: Bucket, machine: Machine, harm: Callable[[Path], None], name: str
+) -> None:
+    version = site.release("one")
+    machine.poll()
+    lost = as_its_own(machine.store.workspace("acme").snapshots / version / name)
+    lost.chmod(0o644)
+    harm(lost)
+    assert not machine.is_whole()
+    again = Machine(tmp_path / "machine", bucket)
+    again.poll()
+    assert (again.version(), again.is_whole()) == (version, True)
+
+
 def test_a_workspace_that_cannot_be_looked_at_holds_up_no_other(
     tmp_path: Path, bucket: Bucket, machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
