@@ -245,11 +245,13 @@ FAULTS: dict[str, Fault] = {
         "views of a worker that was killed are sealed without bringing them to the disk",
         _sealed_unsynced,
         {**QUIET, "death": 0.001, "cut": 1.0},
+        seed=13,
     ),
     "place-comes-back": Fault(
         "the place of a worker that is gone comes back after a power cut, and its views count twice",
         _place_comes_back,
         {**QUIET, "death": 0.001, "cut": 1.0},
+        seed=40,
     ),
     "prune-under-restore": Fault(
         "a prune deletes what a backup that is being restored needs",
