@@ -74,7 +74,8 @@ TABLE: Final = (
         todo="`cms snapshot verify` names a damaged file, be it the manifest, whose SHA-256 `current` names: build "
         "again, or go back with `cms snapshot rollback`, and then delete what is damaged with `cms snapshot prune "
         "VERSION`. `permission denied` in the log: "
-        "[publish as the server's user](#who-publishes). A server that runs goes on with the version that it has",
+        "[publish as the server's user](#who-publishes). A reader of a bucket fetches what it lacks when it starts. "
+        "A server that runs goes on with the version that it has",
     ),
     Row(
         what=CURRENT,
