@@ -309,7 +309,7 @@ def pages(pair: Pair, limit: int) -> None:
 
 @pytest.mark.parametrize(
     ("seed", "examples"),
-    [(7000, 12), *(pytest.param(seed, 150, marks=pytest.mark.slow) for seed in range(7001, 7003))],
+    [(7000, 30), *(pytest.param(seed, 150, marks=pytest.mark.slow) for seed in range(7001, 7003))],
 )
 def test_nobody_can_tell_whether_anything_unpublished_was_written(tmp_path: Path, seed: int, examples: int) -> None:
     statuses = set()
